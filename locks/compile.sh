@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Compiles every lock from pyproject.toml and locks/*.in: hashes, and no index named in the files.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+uv="${UV:-.venv/bin/uv}"
+compile=("$uv" pip compile --quiet --python-version 3.11 --generate-hashes --no-emit-index-url --no-header)
+
+"${compile[@]}" --extra operator --extra runtime pyproject.toml locks/dev.in -o locks/dev.txt
+"${compile[@]}" --extra operator pyproject.toml -o locks/operator.txt
+"${compile[@]}" --override locks/runtime-cpu.overrides.txt --extra runtime pyproject.toml locks/runtime-cpu.in -o locks/runtime-cpu.txt
