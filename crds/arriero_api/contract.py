@@ -1,0 +1,231 @@
+"""What operator and runtime say to each other, as plain dataclasses (standard library only).
+
+Three documents, each JSON with a `schemaVersion`:
+
+* `Registrations`: operator to runtime, the file registrations.json. What may change without a restart.
+* `RuntimeStatus`: runtime to operator, GET /status on the control port.
+* `Failure`: runtime to operator, the container's termination message, and part of the status.
+
+Readers accept unknown keys (a newer writer) and raise `ContractError` for a document they cannot use.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+SCHEMA_VERSION: Final = 1
+
+
+class ContractError(ValueError):
+    """A document of the other side cannot be used; the text says which field and why."""
+
+
+class Phase(StrEnum):
+    """Life cycle of the engine in one pod."""
+
+    EMPTY = "Empty"
+    RESOLVING = "Resolving"
+    DOWNLOADING = "Downloading"
+    LOADING = "Loading"
+    WARMING = "Warming"
+    READY = "Ready"
+    DRAINING = "Draining"
+    FAILED = "Failed"
+
+
+class NameKind(StrEnum):
+    """What a served name stands for."""
+
+    MODEL = "Model"
+    ALIAS = "Alias"
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """One name that clients may call."""
+
+    name: str
+    kind: NameKind
+
+
+@dataclass(frozen=True, slots=True)
+class Registrations:
+    """The names that a revision's pods serve, and the commit that they serve.
+
+    `commit` is the hub commit that the first pod of the revision resolved; empty until one has reported it.
+    """
+
+    names: tuple[Registration, ...]
+    commit: str = ""
+
+    def to_json(self) -> str:
+        """The canonical text: equal registrations give equal bytes."""
+        body = {
+            "schemaVersion": SCHEMA_VERSION,
+            "names": [{"name": n.name, "kind": n.kind.value} for n in self.names],
+            "commit": self.commit,
+        }
+        return json.dumps(body, indent=1, ensure_ascii=False)
+
+    @property
+    def hash(self) -> str:
+        """16 hex digits that stand for the canonical text."""
+        return registrations_hash(self.to_json())
+
+    @classmethod
+    def from_json(cls, text: str) -> "Registrations":
+        """Raises ContractError."""
+        body = _object(text, "registrations")
+        names = body.get("names")
+        if not isinstance(names, list) or not names:
+            raise ContractError("registrations: names must be a list with at least one name")
+        try:
+            parsed = tuple(Registration(str(n["name"]), NameKind(n["kind"])) for n in names)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ContractError(f"registrations: names: {error}") from error
+        return cls(names=parsed, commit=str(body.get("commit", "")))
+
+
+def registrations_hash(text: str) -> str:
+    """Hash of the file's text as it stands on disk: what /status reports and the pod's annotation carries."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a model does not serve and what to do about it.
+
+    `reason` is a name of `arriero_api.reasons`; `details` holds short facts, such as the largest context that fits.
+    """
+
+    reason: str
+    message: str
+    remedy: str
+    phase: Phase = Phase.FAILED
+    details: Mapping[str, str | int] = field(default_factory=dict)
+
+    def to_json(self, limit: int | None = None) -> str:
+        """One line of JSON of at most `limit` bytes: the message is cut, then the remedy, never the reason."""
+        body = {
+            "schemaVersion": SCHEMA_VERSION,
+            **asdict(self),
+            "phase": self.phase.value,
+            "details": dict(self.details),
+        }
+        text = json.dumps(body, ensure_ascii=False)
+        for key in ("message", "remedy"):
+            if limit is None or len(text.encode()) <= limit:
+                return text
+            surplus = len(text.encode()) - limit
+            body[key] = _cut(str(body[key]), surplus)
+            text = json.dumps(body, ensure_ascii=False)
+        return text
+
+    @classmethod
+    def from_json(cls, text: str) -> "Failure":
+        """Raises ContractError for text that is not a failure of a known schema version."""
+        return cls.from_dict(_object(text, "failure"))
+
+    @classmethod
+    def from_dict(cls, body: Mapping[str, Any]) -> "Failure":
+        """Raises ContractError."""
+        try:
+            return cls(
+                reason=str(body["reason"]),
+                message=str(body["message"]),
+                remedy=str(body.get("remedy", "")),
+                phase=Phase(body.get("phase", Phase.FAILED)),
+                details=dict(body.get("details") or {}),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ContractError(f"failure: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a start has come. `percent` is 0 to 100, of the current phase, or None where it cannot be known."""
+
+    percent: int | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeStatus:
+    """The body of GET /status.
+
+    `commit` is the hub commit in use, empty for models that have none. `registrations` is the hash of the registrations
+    file that has been applied, and `names` what is served by it. `effective` holds engine values in force, such as
+    maxModelLen and dtype. `since_seconds` counts from the last sign of progress of the start.
+    """
+
+    phase: Phase
+    progress: Progress = Progress()
+    commit: str = ""
+    registrations: str = ""
+    names: tuple[str, ...] = ()
+    effective: Mapping[str, str | int | bool] = field(default_factory=dict)
+    requests_in_flight: int = 0
+    since_seconds: int = 0
+    failure: Failure | None = None
+
+    def to_json(self) -> str:
+        """One line of JSON."""
+        body = {
+            "schemaVersion": SCHEMA_VERSION,
+            "phase": self.phase.value,
+            "progress": asdict(self.progress),
+            "commit": self.commit,
+            "registrations": self.registrations,
+            "names": list(self.names),
+            "effective": dict(self.effective),
+            "requestsInFlight": self.requests_in_flight,
+            "sinceSeconds": self.since_seconds,
+            "failure": json.loads(self.failure.to_json()) if self.failure else None,
+        }
+        return json.dumps(body, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> "RuntimeStatus":
+        """Raises ContractError."""
+        body = _object(text, "status")
+        try:
+            progress = body.get("progress") or {}
+            failure = body.get("failure")
+            return cls(
+                phase=Phase(body["phase"]),
+                progress=Progress(progress.get("percent"), str(progress.get("message", ""))),
+                commit=str(body.get("commit", "")),
+                registrations=str(body.get("registrations", "")),
+                names=tuple(str(n) for n in body.get("names", ())),
+                effective=dict(body.get("effective") or {}),
+                requests_in_flight=int(body.get("requestsInFlight", 0)),
+                since_seconds=int(body.get("sinceSeconds", 0)),
+                failure=Failure.from_dict(failure) if failure else None,
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ContractError(f"status: {error}") from error
+
+
+def _object(text: str, what: str) -> dict[str, Any]:
+    try:
+        body = json.loads(text)
+    except ValueError as error:
+        raise ContractError(f"{what}: not JSON: {error}") from error
+    if not isinstance(body, dict):
+        raise ContractError(f"{what}: must be a JSON object")
+    version = body.get("schemaVersion")
+    if version != SCHEMA_VERSION:
+        raise ContractError(f"{what}: schemaVersion {version!r} is not one of: {SCHEMA_VERSION}")
+    return body
+
+
+def _cut(text: str, surplus: int) -> str:
+    """`text` shorter by at least `surplus` bytes as JSON, ending in an ellipsis where something is left."""
+    keep = max(0, len(json.dumps(text, ensure_ascii=False).encode()) - 2 - surplus - 3)
+    cut = text[:keep]
+    while cut and len(json.dumps(cut, ensure_ascii=False).encode()) - 2 > keep:
+        cut = cut[:-1]
+    return cut + "…" if cut else ""

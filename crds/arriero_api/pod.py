@@ -1,0 +1,32 @@
+"""Where things are in a model pod: ports, paths and bounds that operator and runtime both rely on."""
+
+from typing import Final
+
+CONTAINER: Final = "runtime"
+
+SERVE_PORT: Final = 8080
+"""The model's HTTP API."""
+CONTROL_PORT: Final = 8081
+"""/livez, /readyz, /status, /metrics of the supervisor. Read-only."""
+
+REGISTRATIONS_DIR: Final = "/etc/arriero/registrations"
+REGISTRATIONS_FILE: Final = "registrations.json"
+CACHE_DIR: Final = "/var/cache/arriero"
+"""Writable: fetched models and the engine's compile caches."""
+STATE_DIR: Final = "/var/lib/arriero"
+"""Writable, lives as long as the pod: remembers a failure that a retry cannot mend."""
+CLAIM_DIR: Final = "/mnt/model"
+"""Where the claim of a pvc:// model is mounted, read-only."""
+TERMINATION_LOG: Final = "/dev/termination-log"
+TERMINATION_LOG_BYTES: Final = 4096
+"""Kubernetes keeps no more of it."""
+
+ENDPOINT_DELAY_SECONDS: Final = 10
+"""From not ready until every client's view of the endpoints has followed: the runtime still accepts requests so long."""
+ENGINE_STOP_SECONDS: Final = 15
+GRACE_MARGIN_SECONDS: Final = 5
+
+
+def grace_period_seconds(drain_seconds: int) -> int:
+    """terminationGracePeriodSeconds of a pod that drains for up to `drain_seconds`."""
+    return ENDPOINT_DELAY_SECONDS + drain_seconds + ENGINE_STOP_SECONDS + GRACE_MARGIN_SECONDS

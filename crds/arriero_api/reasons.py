@@ -1,0 +1,261 @@
+"""The closed catalogue of condition reasons: each with its meaning, its remedy and whether a retry can mend it.
+
+docs/reasons.md is generated from it. A failure's message says what happened here; the remedy says what to do.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One reason of a condition.
+
+    `permanent` marks failures that a retry with the same inputs cannot mend: the runtime waits instead of hammering,
+    and `Stalled` is set at once.
+    """
+
+    name: str
+    meaning: str
+    remedy: str = ""
+    permanent: bool = False
+
+
+def _state(name: str, meaning: str) -> Reason:
+    return Reason(name, meaning)
+
+
+def _fault(name: str, meaning: str, remedy: str, *, permanent: bool = False) -> Reason:
+    return Reason(name, meaning, remedy, permanent)
+
+
+_ALL: Final = (
+    # States: nothing is wrong.
+    _state("Accepted", "The resource can be acted on."),
+    _state("Scheduled", "All pods have a node."),
+    _state("Scheduling", "A pod waits for the scheduler."),
+    _state("PullingImage", "The runtime image is being pulled."),
+    _state("StartingContainer", "The container is being started."),
+    _state("Resolving", "The runtime looks up the model at its source."),
+    _state("Downloading", "The runtime fetches the model."),
+    _state("Loading", "The engine loads the model."),
+    _state("Warming", "The engine is asked for a first answer."),
+    _state("EngineReady", "All wanted replicas have an engine that answers."),
+    _state("Registered", "All names are served by all ready pods."),
+    _state("Registering", "A changed list of names is on its way to the pods."),
+    _state("Available", "At least one replica answers."),
+    _state("NoReadyReplica", "No replica answers."),
+    _state("ScaledToZero", "No replica is wanted: spec.replicas is 0."),
+    _state("UpToDate", "All pods are of the wanted revision."),
+    _state("RollingOut", "Pods of the wanted revision replace older ones."),
+    _state("Ready", "All that the spec asks for is served."),
+    _state("Draining", "A pod lets its requests end before it stops."),
+    # Refused before any pod.
+    _fault(
+        "ProfileUnknown",
+        "The chart has no profile of this name.",
+        "Use one of the profiles named in the message in spec.profile, or add it to the chart's values.",
+        permanent=True,
+    ),
+    _fault(
+        "EngineFlagOwned",
+        "spec.engine.args has a flag that Arriero sets itself.",
+        "Do what the message says for each flag.",
+        permanent=True,
+    ),
+    _fault(
+        "EngineEnvOwned",
+        "spec.engine.env has a variable that Arriero sets itself.",
+        "Remove the variable named in the message.",
+        permanent=True,
+    ),
+    _fault(
+        "ChildNameTaken",
+        "An object that is not this model's has the name of one of its children.",
+        "Rename or delete that object, or recreate the model under another name.",
+        permanent=True,
+    ),
+    _fault(
+        "ChildRefused",
+        "The API server refuses one of the model's children.",
+        "Correct the field that the message names.",
+        permanent=True,
+    ),
+    _fault(
+        "QuotaExceeded",
+        "A ResourceQuota of the namespace allows no further pod.",
+        "Raise the quota, lower spec.resources or free what others hold.",
+    ),
+    _fault(
+        "NameConflict",
+        "Another model of the namespace already serves one of the names.",
+        "Choose another name or alias, or take it off the other model.",
+    ),
+    # Before the container runs.
+    _fault(
+        "Unschedulable",
+        "No node can take the pod.",
+        "Compare the scheduler's words in the message with the nodes' labels, taints and free resources.",
+    ),
+    _fault(
+        "AcceleratorsUnavailable",
+        "All accelerators of the wanted kind are in use.",
+        "Free an accelerator, add a node or lower spec.resources or spec.replicas.",
+    ),
+    _fault(
+        "AcceleratorsNeverFit",
+        "No node has as many accelerators as one pod asks for.",
+        "Lower spec.resources.limits or add a larger node.",
+    ),
+    _fault(
+        "ImagePullFailed",
+        "The runtime image cannot be pulled.",
+        "Check spec.image or the profile's image, and the node's access to the registry.",
+    ),
+    _fault(
+        "ContainerConfigInvalid",
+        "The kubelet cannot configure the container.",
+        "Create the Secret, ConfigMap or key that the message names.",
+        permanent=False,
+    ),
+    _fault(
+        "VolumeMountFailed",
+        "A volume of the pod cannot be mounted.",
+        "Check the claim or volume that the message names.",
+    ),
+    _fault(
+        "ContainerStartFailed",
+        "The container runtime cannot start the container.",
+        "Check spec.image: it must be an Arriero runtime image for this architecture.",
+    ),
+    _fault(
+        "Evicted",
+        "The node evicted the pod.",
+        "Ask for the resource that the message names in spec.resources, or give the node more of it.",
+    ),
+    # Reported by the runtime, or read from the container's end.
+    _fault(
+        "ModelNotFound",
+        "The source has no such model.",
+        "Correct spec.model.uri; a private repository also looks like this without a token.",
+        permanent=True,
+    ),
+    _fault(
+        "RevisionNotFound",
+        "The repository has no such branch, tag or commit.",
+        "Correct spec.model.revision.",
+        permanent=True,
+    ),
+    _fault(
+        "Unauthorized",
+        "The source refuses access.",
+        "Accept the repository's terms or ask its owner for access, and give the pods a valid token.",
+        permanent=True,
+    ),
+    _fault(
+        "SourceUnreachable",
+        "The source does not answer.",
+        "Check the hub's address (chart value hub.endpoint), DNS, proxy and network policies.",
+    ),
+    _fault(
+        "SourceRateLimited",
+        "The source refuses further requests for now.",
+        "Wait; use a token or a mirror (chart value hub.endpoint) if it lasts.",
+    ),
+    _fault(
+        "DownloadFailed",
+        "The transfer from the source failed.",
+        "It is tried again; check the source if it lasts.",
+    ),
+    _fault(
+        "CacheTooSmall",
+        "The model does not fit into the cache volume.",
+        "Raise spec.cache.emptyDir.sizeLimit, or use nodes with more ephemeral storage.",
+    ),
+    _fault(
+        "ModelIncomplete",
+        "The folder lacks files that the engine needs.",
+        "Put config.json, the weights and the tokenizer into the folder that spec.model.uri names.",
+        permanent=True,
+    ),
+    _fault(
+        "ModelUnsupported",
+        "The engine does not know the model's architecture or format.",
+        "Use a model that vLLM supports.",
+        permanent=True,
+    ),
+    _fault(
+        "WeightsInvalid",
+        "The weights cannot be read or do not belong to the model's configuration.",
+        "Fetch or convert the model anew.",
+        permanent=True,
+    ),
+    _fault(
+        "InvalidArguments",
+        "The engine refuses its arguments.",
+        "Correct the argument that the message names in spec.engine.",
+        permanent=True,
+    ),
+    _fault(
+        "ContextTooLong",
+        "The wanted context is longer than the model or its memory allows.",
+        "Set spec.engine.maxModelLen to at most the length in the message.",
+        permanent=True,
+    ),
+    _fault(
+        "AcceleratorMemoryTooSmall",
+        "The model and its cache do not fit into the accelerator's memory.",
+        "Lower spec.engine.maxModelLen or maxNumSeqs, or use larger or more accelerators.",
+        permanent=True,
+    ),
+    _fault(
+        "SharedMemoryTooSmall",
+        "/dev/shm is too small for the engine.",
+        "Raise spec.sharedMemory.",
+        permanent=True,
+    ),
+    _fault("OOMKilled", "The kernel ended the container for its memory.", "Raise spec.resources.limits.memory."),
+    _fault(
+        "NoUsableAnswer",
+        "The engine's first answer is not usable.",
+        "Check the weights and their quantization.",
+        permanent=True,
+    ),
+    _fault(
+        "EngineDied",
+        "The engine ended while it served.",
+        "The pod starts anew by itself; see the container's previous log if it repeats.",
+    ),
+    _fault(
+        "EngineHung",
+        "The engine made no step while requests were waiting.",
+        "The pod starts anew by itself; see the container's previous log if it repeats.",
+    ),
+    _fault(
+        "EngineFailed",
+        "The engine did not start, for a cause that Arriero does not know.",
+        "See the container's previous log: kubectl logs --previous.",
+    ),
+    _fault(
+        "RegistrationsInvalid",
+        "The runtime cannot use the file of names.",
+        "Use a runtime image of the operator's version.",
+    ),
+    _fault(
+        "RuntimeExited",
+        "The container ended without saying why.",
+        "See the container's previous log: kubectl logs --previous.",
+    ),
+    _fault(
+        "CommitMismatch",
+        "Pods of one revision serve different commits.",
+        "It mends itself as pods restart; pin spec.model.revision to a commit if it lasts.",
+    ),
+)
+
+REASONS: Final[dict[str, Reason]] = {reason.name: reason for reason in _ALL}
+
+
+def reason(name: str) -> Reason:
+    """Raises KeyError for a name outside of the catalogue."""
+    return REASONS[name]

@@ -1,0 +1,217 @@
+"""The typed InferenceModel, v1alpha1. The CRD is generated from it; docstrings are what `kubectl explain` prints.
+
+Defaults stand in the schema only for what the operator decides (replicas, drain). Engine, resources, image, cache and
+shared memory have none: precedence is spec, then profile, then the engine's own choice.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from arriero_api.schema import Quantity, Schema, ServedName, listed_by, rules
+from arriero_api.status import Status
+from arriero_api.uris import PATTERN
+
+
+class Model(Schema):
+    """What is served, and under which names."""
+
+    uri: Annotated[str, Field(min_length=8, max_length=512, pattern=PATTERN)] = Field(
+        description=(
+            "Where the model comes from: hf://ORG/NAME (a repository of the Hugging Face hub or of the hub that the "
+            "chart names), pvc://CLAIM/PATH (a folder on a PersistentVolumeClaim of the namespace) or file:///PATH (a "
+            "folder of the image). Changing it rolls out new pods."
+        ),
+        json_schema_extra=rules(
+            {
+                "rule": "!self.contains('/../') && !self.endsWith('/..')",
+                "message": "spec.model.uri must not leave its volume: remove '..'",
+            }
+        ),
+    )
+    revision: Annotated[str, Field(min_length=1, max_length=256, pattern=r"^[A-Za-z0-9._/-]+$")] | None = Field(
+        default=None,
+        description=(
+            "Branch, tag or commit of an hf:// repository; default: its main branch. All pods of a revision serve the "
+            "commit that the first one resolved."
+        ),
+    )
+    name: ServedName | None = Field(
+        default=None,
+        description="Name that clients put into 'model'; default: metadata.name. Changed without a restart.",
+    )
+    aliases: (
+        Annotated[list[ServedName], Field(max_length=32, json_schema_extra={"x-kubernetes-list-type": "set"})] | None
+    ) = Field(default=None, description="Further names that clients may use. Changed without a restart.")
+
+    model_config = Schema.model_config | {
+        "json_schema_extra": rules(
+            {
+                "rule": "!has(self.revision) || self.uri.startsWith('hf://')",
+                "message": "spec.model.revision is for hf:// models only: remove it, or put the revision into the path",
+            }
+        )
+    }
+
+
+class Resources(Schema):
+    """Compute resources of one pod, as in a container. Each limit or request here overrides the profile's of that name."""
+
+    limits: Annotated[dict[str, Quantity], Field(max_length=16)] | None = Field(
+        default=None,
+        description='The most one pod may use, for example {"nvidia.com/gpu": 1, "memory": "24Gi"}.',
+    )
+    requests: Annotated[dict[str, Quantity], Field(max_length=16)] | None = Field(
+        default=None, description="What the scheduler sets aside for one pod; default: the limits."
+    )
+
+
+class KeySelector(Schema):
+    """A key of a Secret or ConfigMap of the namespace."""
+
+    name: Annotated[str, Field(min_length=1, max_length=253)] = Field(description="Name of the object.")
+    key: Annotated[str, Field(min_length=1, max_length=253)] = Field(description="Key in its data.")
+    optional: bool | None = Field(default=None, description="Start the container although the key is absent.")
+
+
+class EnvVarSource(Schema):
+    """Where the value of an environment variable comes from: exactly one."""
+
+    secret_key_ref: KeySelector | None = Field(default=None, description="A key of a Secret of the namespace.")
+    config_map_key_ref: KeySelector | None = Field(default=None, description="A key of a ConfigMap of the namespace.")
+
+    model_config = Schema.model_config | {
+        "json_schema_extra": rules(
+            {
+                "rule": "has(self.secretKeyRef) != has(self.configMapKeyRef)",
+                "message": "valueFrom needs exactly one of secretKeyRef and configMapKeyRef",
+            }
+        )
+    }
+
+
+class EnvVar(Schema):
+    """An environment variable of the runtime container."""
+
+    name: Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] = Field(
+        description="Name of the variable."
+    )
+    value: Annotated[str, Field(max_length=4096)] | None = Field(default=None, description="Its value.")
+    value_from: EnvVarSource | None = Field(default=None, description="Where its value comes from, instead of 'value'.")
+
+    model_config = Schema.model_config | {
+        "json_schema_extra": rules(
+            {
+                "rule": "!(has(self.value) && has(self.valueFrom))",
+                "message": "an environment variable has either value or valueFrom, not both: remove one",
+            }
+        )
+    }
+
+
+class Engine(Schema):
+    """Settings of vLLM. What is absent comes from the profile, then from vLLM's own choice for the hardware."""
+
+    max_model_len: Annotated[int, Field(ge=1, le=16_777_216)] | None = Field(
+        default=None, description="Longest context in tokens, prompt and answer together."
+    )
+    dtype: Literal["auto", "bfloat16", "float16", "float32"] | None = Field(
+        default=None, description="Number format of weights and activations."
+    )
+    enforce_eager: bool | None = Field(
+        default=None, description="Do not compile the model: a quicker start, slower answers."
+    )
+    max_num_seqs: Annotated[int, Field(ge=1, le=65_536)] | None = Field(
+        default=None, description="Most requests that the engine handles at once; others wait."
+    )
+    args: (
+        Annotated[
+            list[Annotated[str, Field(min_length=1, max_length=4096)]],
+            Field(max_length=64, json_schema_extra={"x-kubernetes-list-type": "atomic"}),
+        ]
+        | None
+    ) = Field(
+        default=None,
+        description=(
+            "Any other vLLM flag, for example ['--kv-cache-dtype=fp8']. Added after the profile's. Flags that Arriero sets itself are "
+            "refused with the field to use instead."
+        ),
+    )
+    env: Annotated[list[EnvVar], Field(max_length=64, json_schema_extra=listed_by("name"))] | None = Field(
+        default=None,
+        description="Environment variables of the runtime container; the same name overrides the profile's.",
+    )
+
+
+class EmptyDirCache(Schema):
+    """A cache that lives as long as the pod, on the node's ephemeral storage."""
+
+    size_limit: Quantity | None = Field(default=None, description="The most it may hold; default: no limit.")
+
+
+class Cache(Schema):
+    """Where fetched models and compile caches are kept."""
+
+    empty_dir: EmptyDirCache = Field(
+        description="A cache that lives as long as the pod, on the node's ephemeral storage."
+    )
+
+
+class Serving(Schema):
+    """How requests are treated."""
+
+    request_timeout_seconds: Annotated[int, Field(ge=1, le=86_400)] = Field(
+        default=300, description="The longest that one request may take; then it is ended with an error."
+    )
+    drain_seconds: Annotated[int, Field(ge=0, le=86_400)] | None = Field(
+        default=None,
+        description=(
+            "How long a stopping pod lets its requests go on; default: requestTimeoutSeconds, so that none is lost. Less would "
+            "abort requests that are still within their time, and is refused."
+        ),
+    )
+
+    model_config = Schema.model_config | {
+        "json_schema_extra": rules(
+            {
+                "rule": "!has(self.drainSeconds) || self.drainSeconds >= self.requestTimeoutSeconds",
+                "message": "spec.serving.drainSeconds is less than requestTimeoutSeconds: requests would be lost when a pod stops. Raise it or lower requestTimeoutSeconds",
+            }
+        )
+    }
+
+
+class Spec(Schema):
+    """The wanted state of a served model."""
+
+    model: Model = Field(description="What is served, and under which names.")
+    replicas: Annotated[int, Field(ge=0, le=1000)] = Field(
+        default=1, description="How many pods serve the model; 0 is allowed."
+    )
+    profile: Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$")] | None = (
+        Field(
+            default=None,
+            description="Profile of the chart that says how pods for a kind of hardware look; default: the chart's defaultProfile.",
+        )
+    )
+    image: Annotated[str, Field(min_length=1, max_length=512, pattern=r"^\S+$")] | None = Field(
+        default=None, description="Runtime image; default: the profile's."
+    )
+    resources: Resources | None = Field(
+        default=None, description="Compute resources of one pod; default: the profile's."
+    )
+    engine: Engine | None = Field(
+        default=None, description="Settings of vLLM; default: the profile's, then vLLM's own."
+    )
+    cache: Cache | None = Field(
+        default=None, description="Where fetched models are kept; default: an emptyDir without a limit."
+    )
+    shared_memory: Quantity | None = Field(default=None, description="Size of /dev/shm; default: the profile's.")
+    serving: Serving = Field(default_factory=Serving, description="How requests are treated.")
+
+
+class InferenceModel(Schema):
+    """A language model that Arriero serves with vLLM: one Service, as many pods as wanted."""
+
+    spec: Spec
+    status: Status | None = None

@@ -1,0 +1,51 @@
+"""The narrow protocol through which everything but the edge reaches the API server: plain dicts, typed errors."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+Object = dict[str, Any]
+"""A Kubernetes object as JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of object: where its REST path is. `api_version` is for example "apps/v1", `plural` "deployments"."""
+
+    api_version: str
+    kind: str
+    plural: str
+
+
+MODELS = Kind("arriero.dev/v1alpha1", "InferenceModel", "inferencemodels")
+DEPLOYMENTS = Kind("apps/v1", "Deployment", "deployments")
+REVISIONS = Kind("apps/v1", "ControllerRevision", "controllerrevisions")
+CONFIG_MAPS = Kind("v1", "ConfigMap", "configmaps")
+SERVICES = Kind("v1", "Service", "services")
+PODS = Kind("v1", "Pod", "pods")
+EVENTS = Kind("v1", "Event", "events")
+LEASES = Kind("coordination.k8s.io/v1", "Lease", "leases")
+
+CHILDREN = (REVISIONS, CONFIG_MAPS, DEPLOYMENTS, SERVICES)
+
+
+class Kube(Protocol):
+    """One API server. Every method raises errors of `arriero_operator.kube.errors` and bounds its own waiting."""
+
+    async def get(self, kind: Kind, namespace: str, name: str) -> Object:
+        """One object, live. Raises NotFound."""
+
+    async def list(self, kind: Kind, namespace: str | None = None, labels: str = "", metadata_only: bool = False) -> list[Object]:
+        """All objects of a kind that match the label selector, live; of all namespaces when `namespace` is None."""
+
+    async def create(self, kind: Kind, obj: Object) -> Object:
+        """Creates; raises AlreadyExists."""
+
+    async def apply(self, kind: Kind, obj: Object, *, manager: str, force: bool = True, subresource: str = "") -> Object:
+        """Server-side apply of the complete intent of one field manager. Raises Conflict, Invalid."""
+
+    async def merge_patch(self, kind: Kind, namespace: str, name: str, patch: Mapping[str, Any]) -> Object:
+        """JSON merge patch; never creates. Put metadata.uid into the patch as a precondition. Raises NotFound, Conflict."""
+
+    async def delete(self, kind: Kind, namespace: str, name: str, *, uid: str) -> None:
+        """Deletes in the background if the uid still matches; an absent object is no error."""
