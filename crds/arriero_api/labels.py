@@ -20,7 +20,7 @@ SERVING: Final = "arriero.dev/serving"
 OWNER: Final = "arriero.dev/inferencemodel"
 """Annotation of every child and pod: the name of its InferenceModel, which may be too long for a label."""
 REGISTRATIONS: Final = "arriero.dev/registrations"
-"""Annotation of a pod: hash of the registrations last written for it; a change makes the kubelet sync the volume at once."""
+"""Annotation of a pod: hash of the registrations last written for it; a change makes the kubelet sync at once."""
 PROFILE: Final = "arriero.dev/profile"
 """Annotation of a ControllerRevision: the profile it was rendered with."""
 

@@ -62,7 +62,7 @@ _SHORT: Final = {
 
 
 def flag_names(args: Iterable[str]) -> list[str]:
-    """The flags in `args`, normalised: `--x=y`, `--x y`, `--x_y`, `--no-x` and short forms all give `x` (kebab case)."""
+    """The flags in `args`, normalised: `--x=y`, `--x y`, `--x_y`, `--no-x` and short forms give `x` (kebab case)."""
     names = []
     for arg in args:
         if arg in _SHORT:

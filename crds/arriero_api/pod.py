@@ -22,7 +22,7 @@ TERMINATION_LOG_BYTES: Final = 4096
 """Kubernetes keeps no more of it."""
 
 ENDPOINT_DELAY_SECONDS: Final = 10
-"""From not ready until every client's view of the endpoints has followed: the runtime still accepts requests so long."""
+"""From not ready until every client's view of the endpoints has followed: requests are accepted so long."""
 ENGINE_STOP_SECONDS: Final = 15
 GRACE_MARGIN_SECONDS: Final = 5
 
