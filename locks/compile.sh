@@ -8,3 +8,4 @@ compile=("$uv" pip compile --quiet --python-version 3.11 --generate-hashes --no-
 "${compile[@]}" --extra operator --extra runtime pyproject.toml locks/dev.in -o locks/dev.txt
 "${compile[@]}" --extra operator pyproject.toml -o locks/operator.txt
 "${compile[@]}" --override locks/runtime-cpu.overrides.txt --extra runtime pyproject.toml locks/runtime-cpu.in -o locks/runtime-cpu.txt
+"${compile[@]}" --no-deps -c locks/runtime-cpu.txt locks/model-tools.in -o locks/model-tools.txt
