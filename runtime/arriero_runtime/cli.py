@@ -1,0 +1,134 @@
+"""The command line, the same for supervisor and server. Standard library only."""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from arriero_api import pod
+
+
+class UsageError(ValueError):
+    """The command line cannot be used; the text says which argument and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """`arriero-runtime serve`, parsed. Times are in seconds; `engine_args` are vLLM's flags as they were written."""
+
+    model: str
+    revision: str
+    registrations: Path
+    cache_dir: Path
+    state_dir: Path
+    request_timeout_seconds: int
+    drain_seconds: int
+    endpoint_delay_seconds: int
+    host: str
+    port: int
+    control_port: int
+    termination_log: Path
+    engine_args: tuple[str, ...]
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message} (see arriero-runtime serve --help)")
+
+
+def parse(argv: Sequence[str]) -> ServeOptions:
+    """The options in `argv` (without the program's name). Raises UsageError; SystemExit after `--help`."""
+    ours, engine_args = _split(argv)
+    found = _parser().parse_args(ours)
+    return ServeOptions(
+        model=found.model,
+        revision=found.revision,
+        registrations=found.registrations,
+        cache_dir=found.cache_dir,
+        state_dir=found.state_dir,
+        request_timeout_seconds=found.request_timeout_seconds,
+        drain_seconds=found.drain_seconds,
+        endpoint_delay_seconds=found.endpoint_delay_seconds,
+        host=found.host,
+        port=found.port,
+        control_port=found.control_port,
+        termination_log=found.termination_log,
+        engine_args=tuple(engine_args),
+    )
+
+
+def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What stands before and after the first `--`."""
+    args = list(argv)
+    if "--" not in args:
+        return args, []
+    at = args.index("--")
+    return args[:at], args[at + 1 :]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="arriero-runtime", description="Serve a language model with vLLM.", allow_abbrev=False)
+    serve = parser.add_subparsers(dest="command", required=True, parser_class=_Parser).add_parser(
+        "serve",
+        help="serve one model under its names",
+        usage="%(prog)s --model URI [options] [-- VLLM FLAGS]",
+        epilog="Everything after -- goes to vLLM.",
+        allow_abbrev=False,
+    )
+    add = serve.add_argument
+    add("--model", required=True, type=_not_empty, metavar="URI", help="hf://owner/name, pvc://… or file:///folder")
+    add("--revision", default="", help="branch, tag or commit of the repository (default: its main branch)")
+    add(
+        "--registrations",
+        type=Path,
+        metavar="FILE",
+        default=Path(pod.REGISTRATIONS_DIR, pod.REGISTRATIONS_FILE),
+        help="the names to serve; followed while running (default: %(default)s)",
+    )
+    add("--cache-dir", type=Path, default=Path(pod.CACHE_DIR), help="fetched models, caches (default: %(default)s)")
+    add("--state-dir", type=Path, default=Path(pod.STATE_DIR), help="remembers failures (default: %(default)s)")
+    add("--request-timeout-seconds", type=_positive, default=300, metavar="N", help="(default: %(default)s)")
+    add("--drain-seconds", type=_seconds, default=300, metavar="N", help="time that requests get to end at a stop")
+    add(
+        "--endpoint-delay-seconds",
+        type=_seconds,
+        default=pod.ENDPOINT_DELAY_SECONDS,
+        metavar="N",
+        help="requests are still accepted so long after the signal to stop (default: %(default)s)",
+    )
+    add("--host", default="", help="address to listen on (default: all, IPv4 and IPv6)")
+    add("--port", type=_port, default=pod.SERVE_PORT, help="the model's API (default: %(default)s)")
+    add("--control-port", type=_port, default=pod.CONTROL_PORT, help="probes, status, metrics (default: %(default)s)")
+    add(
+        "--termination-log",
+        type=Path,
+        default=Path(pod.TERMINATION_LOG),
+        metavar="FILE",
+        help="why it ended, as JSON (default: %(default)s)",
+    )
+    return parser
+
+
+def _not_empty(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("must not be empty")
+    return text
+
+
+def _seconds(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of seconds, 0 or more")
+    return int(text)
+
+
+def _positive(text: str) -> int:
+    if (seconds := _seconds(text)) < 1:
+        raise argparse.ArgumentTypeError("must be at least 1 second")
+    return seconds
+
+
+def _port(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) < 65536:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port, 1 to 65535")
+    return int(text)
