@@ -1,0 +1,82 @@
+"""The documents between operator and runtime survive the way there, and bad ones are refused by name."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arriero_api.contract import (
+    ContractError,
+    Failure,
+    NameKind,
+    Phase,
+    Progress,
+    Registration,
+    Registrations,
+    RuntimeStatus,
+    registrations_hash,
+)
+
+NAMES = (Registration("tiny", NameKind.MODEL), Registration("chat", NameKind.ALIAS))
+FAILURE = Failure(
+    "ModelNotFound", "no repository org/tiny", "Correct spec.model.uri.", Phase.RESOLVING, {"status": 404}
+)
+
+
+def test_registrations_read_back_as_they_were_written() -> None:
+    wanted = Registrations(NAMES, commit="abc")
+    assert Registrations.from_json(wanted.to_json()) == wanted
+
+
+def test_the_hash_is_that_of_the_text_on_disk() -> None:
+    wanted = Registrations(NAMES)
+    assert wanted.hash == registrations_hash(wanted.to_json())
+    assert wanted.hash != Registrations(NAMES, commit="abc").hash
+
+
+def test_a_status_reads_back_as_it_was_written() -> None:
+    status = RuntimeStatus(
+        phase=Phase.DOWNLOADING,
+        progress=Progress(42, "110 of 257 MiB"),
+        commit="abc",
+        registrations="0123",
+        names=("tiny",),
+        effective={"maxModelLen": 1024},
+        requests_in_flight=3,
+        since_seconds=2,
+        failure=FAILURE,
+    )
+    assert RuntimeStatus.from_json(status.to_json()) == status
+
+
+@given(message=st.text(max_size=6000), remedy=st.text(max_size=6000))
+def test_a_failure_fits_the_termination_message_whatever_it_says(message: str, remedy: str) -> None:
+    text = Failure("EngineFailed", message, remedy).to_json(limit=4096)
+    assert len(text.encode()) <= 4096
+    assert Failure.from_json(text).reason == "EngineFailed"
+
+
+def test_a_short_failure_is_not_cut() -> None:
+    assert Failure.from_json(FAILURE.to_json(limit=4096)) == FAILURE
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "not JSON"),
+        ("[]", "must be a JSON object"),
+        ('{"names": []}', "schemaVersion None"),
+        ('{"schemaVersion": 99, "names": []}', "schemaVersion 99"),
+        ('{"schemaVersion": 1, "names": []}', "names must be a list with at least one name"),
+        ('{"schemaVersion": 1, "names": [{"name": "x", "kind": "Nonsense"}]}', "Nonsense"),
+    ],
+)
+def test_registrations_that_cannot_be_used_are_refused_with_the_reason(text: str, says: str) -> None:
+    with pytest.raises(ContractError, match=says):
+        Registrations.from_json(text)
+
+
+def test_keys_of_a_newer_writer_are_accepted() -> None:
+    body = json.loads(Registrations(NAMES).to_json()) | {"fromTheFuture": 1}
+    assert Registrations.from_json(json.dumps(body)).names == NAMES

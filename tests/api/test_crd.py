@@ -1,0 +1,68 @@
+"""The generated CRD: structural, bounded, and silent about what the operator does not decide."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import pytest
+from pydantic import Field
+
+from arriero_api.crd import SchemaError, definition, structural
+from arriero_api.schema import Schema
+
+Json = dict[str, Any]
+
+
+def _version() -> Json:
+    version: Json = definition()["spec"]["versions"][0]
+    return version
+
+
+def _nodes(node: Json, path: str = "") -> Iterator[tuple[str, Json]]:
+    yield path, node
+    for name, child in node.get("properties", {}).items():
+        yield from _nodes(child, f"{path}.{name}")
+    for key in ("items", "additionalProperties"):
+        if isinstance(node.get(key), dict):
+            yield from _nodes(node[key], f"{path}[]")
+
+
+SCHEMA = _version()["schema"]["openAPIV3Schema"]
+
+
+def test_defaults_stand_only_where_the_operator_decides() -> None:
+    defaults = {path for path, node in _nodes(SCHEMA) if path.startswith(".spec") and "default" in node}
+    assert defaults == {".spec.replicas", ".spec.serving.requestTimeoutSeconds"}
+
+
+def test_every_field_of_the_spec_is_described() -> None:
+    fields = [(path, node) for path, node in _nodes(SCHEMA["properties"]["spec"], "spec") if not path.endswith("[]")]
+    assert [path for path, node in fields if not node.get("description")] == []
+
+
+def test_every_list_map_and_string_of_the_spec_has_a_maximum() -> None:
+    bounds = {"array": "maxItems", "string": "maxLength"}
+    for path, node in _nodes(SCHEMA["properties"]["spec"], "spec"):
+        bound = bounds.get(node.get("type", ""))
+        if bound and "enum" not in node:
+            assert bound in node, path
+
+
+def test_an_unbounded_string_cannot_be_generated() -> None:
+    class Loose(Schema):
+        text: str
+
+    with pytest.raises(SchemaError, match=r"\.text: needs maxLength"):
+        structural(Loose.model_json_schema(), {}, "")
+
+
+def test_a_choice_between_two_types_cannot_be_generated() -> None:
+    class Two(Schema):
+        value: int | Annotated[str, Field(max_length=3)]
+
+    with pytest.raises(SchemaError, match="choice between 2 types"):
+        structural(Two.model_json_schema(), {}, "")
+
+
+def test_the_columns_answer_what_a_user_asks_first() -> None:
+    columns = [c["name"] for c in _version()["additionalPrinterColumns"] if not c.get("priority")]
+    assert columns == ["Model", "Ready", "Reason", "Progress", "Replicas", "URL", "Age", "Message"]

@@ -1,0 +1,15 @@
+"""The catalogue of reasons is closed, and every fault in it says what to do."""
+
+import re
+
+from arriero_api.reasons import REASONS
+
+
+def test_every_reason_is_camel_case_and_explained() -> None:
+    for reason in REASONS.values():
+        assert re.fullmatch(r"([A-Z][a-z]*)+", reason.name.replace("OOM", "Oom"))
+        assert reason.meaning.endswith(".")
+
+
+def test_every_permanent_failure_has_a_remedy() -> None:
+    assert all(reason.remedy for reason in REASONS.values() if reason.permanent)

@@ -1,0 +1,38 @@
+"""Model URIs: what is accepted, what is refused and how."""
+
+import pytest
+
+from arriero_api import uris
+
+
+@pytest.mark.parametrize(
+    ("uri", "scheme", "location", "path"),
+    [
+        ("hf://Qwen/Qwen2.5-0.5B-Instruct", "hf", "Qwen/Qwen2.5-0.5B-Instruct", ""),
+        ("pvc://models/llama/3.2", "pvc", "models", "llama/3.2"),
+        ("pvc://models", "pvc", "models", ""),
+        ("pvc://models/llama/", "pvc", "models", "llama"),
+        ("file:///opt/models/tiny", "file", "", "/opt/models/tiny"),
+    ],
+)
+def test_a_legal_uri_is_split_into_its_parts(uri: str, scheme: str, location: str, path: str) -> None:
+    assert uris.parse(uri) == uris.ModelUri(scheme, location, path)
+
+
+@pytest.mark.parametrize(
+    "uri", ["", "Qwen/Qwen2.5", "hf://Qwen", "hf://a/b/c", "s3://bucket/model", "file://relative", "pvc:///path"]
+)
+def test_an_unknown_form_is_refused_with_the_forms_that_exist(uri: str) -> None:
+    with pytest.raises(uris.UriError, match="hf://ORG/NAME"):
+        uris.parse(uri)
+
+
+@pytest.mark.parametrize("uri", ["pvc://models/../secrets", "file:///opt/../etc", "pvc://models/.."])
+def test_a_path_that_leaves_its_volume_is_refused(uri: str) -> None:
+    with pytest.raises(uris.UriError, match=r"remove '\.\.'"):
+        uris.parse(uri)
+
+
+@pytest.mark.parametrize("uri", ["hf://Qwen/Qwen2.5", "pvc://models/llama", "file:///opt/models"])
+def test_the_text_of_a_parsed_uri_is_the_uri(uri: str) -> None:
+    assert str(uris.parse(uri)) == uri
