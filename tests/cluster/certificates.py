@@ -34,7 +34,7 @@ class Authority:
         return self._pair("ca").certificate
 
     def service_account_key(self) -> Pair:
-        """The key that signs service account tokens (the certificate beside it is not used)."""
+        """The key that signs service account tokens; its public half is in the certificate."""
         return self.client("service-accounts", "service-accounts", "arriero")
 
     def client(self, name: str, user: str, group: str = "") -> Pair:

@@ -61,7 +61,10 @@ class Components:
         return write_kubeconfig(path, self.endpoints.server, self.authority, pair, self.name)
 
     def keep(self, extra: tuple[str, ...] = ()) -> None:
-        """Start what does not run and wait until the API server is ready; `extra` are flags for it."""
+        """Start what does not run and wait until the API server is ready; `extra` are flags for it.
+
+        Pods can be made once `settle` has returned.
+        """
         for name, argv in {"etcd": self._etcd(), "kube-apiserver": [*self._apiserver(), *extra]}.items():
             if self.records.keep(name, argv):
                 say(f"starting {name}")
@@ -72,6 +75,9 @@ class Components:
         }.items():
             if self.records.keep(name, argv):
                 say(f"starting {name}")
+
+    def settle(self) -> None:
+        """Wait until the controllers have made what every pod needs: the default service account."""
         until(self._defaults_there, _READY_SECONDS, "the controllers have made the default service account")
 
     def _api_ready(self) -> bool:
@@ -117,7 +123,7 @@ class Components:
             f"--client-ca-file={self.authority.certificate}",
             f"--tls-cert-file={serving.certificate}",
             f"--tls-private-key-file={serving.key}",
-            f"--service-account-key-file={accounts.key}",
+            f"--service-account-key-file={accounts.certificate}",
             f"--service-account-signing-key-file={accounts.key}",
             f"--service-account-issuer=https://{service}.cluster.local",
             f"--service-cluster-ip-range={SERVICE_CIDR}",

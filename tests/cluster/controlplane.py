@@ -43,6 +43,7 @@ class ControlPlane:
             components = Components(name, state.folder, found["kube"], endpoints, state.records)
             components.keep(("--endpoint-reconciler-type=none",))
             FakeNodes(components, found["kwok"]).keep(tainted=False)
+            components.settle()
             write_kubeconfig(state.kubeconfig, endpoints.server, components.authority, components.admin, name)
             state.link(kubectl(), found["helm"] / "helm")
             say(f"{name} is ready")
