@@ -72,7 +72,7 @@ class Kubelet:
         } | _SPARING
 
 
-# Nothing is reserved, nothing is evicted for disk, no image is ever collected, and machines with cgroup v1, with swap or
+# Nothing is reserved, nothing is evicted for disk, no image is ever collected; machines with cgroup v1, with swap or
 # without the right to change OOM scores will do.
 _SPARING: dict[str, object] = {
     "cgroupDriver": "cgroupfs",

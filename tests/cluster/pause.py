@@ -4,12 +4,12 @@ import shutil
 from pathlib import Path
 
 from tests.cluster.errors import ClusterError
+from tests.cluster.folders import cache_home
 from tests.cluster.images import digest
 from tests.cluster.images.containerd import Containerd as ImageStore
 from tests.cluster.images.folders import once
 from tests.cluster.images.image import Image
 from tests.cluster.images.layer import Layer
-from tests.cluster.folders import cache_home
 
 BUSYBOX = Path("/bin/busybox")
 APPLETS = ("sh", "sleep", "cat", "echo", "env", "ls", "nc", "nslookup", "printf", "test", "true", "wget")
