@@ -7,6 +7,8 @@ from typing import Any, Protocol
 Object = dict[str, Any]
 """A Kubernetes object as JSON."""
 
+Objects = list[Object]
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:
@@ -35,17 +37,24 @@ class Kube(Protocol):
     async def get(self, kind: Kind, namespace: str, name: str) -> Object:
         """One object, live. Raises NotFound."""
 
-    async def list(self, kind: Kind, namespace: str | None = None, labels: str = "", metadata_only: bool = False) -> list[Object]:
+    async def list(
+        self, kind: Kind, namespace: str | None = None, labels: str = "", metadata_only: bool = False
+    ) -> Objects:
         """All objects of a kind that match the label selector, live; of all namespaces when `namespace` is None."""
 
     async def create(self, kind: Kind, obj: Object) -> Object:
         """Creates; raises AlreadyExists."""
 
-    async def apply(self, kind: Kind, obj: Object, *, manager: str, force: bool = True, subresource: str = "") -> Object:
+    async def apply(
+        self, kind: Kind, obj: Object, *, manager: str, force: bool = True, subresource: str = ""
+    ) -> Object:
         """Server-side apply of the complete intent of one field manager. Raises Conflict, Invalid."""
 
     async def merge_patch(self, kind: Kind, namespace: str, name: str, patch: Mapping[str, Any]) -> Object:
-        """JSON merge patch; never creates. Put metadata.uid into the patch as a precondition. Raises NotFound, Conflict."""
+        """JSON merge patch; never creates. Put metadata.uid into the patch as a precondition.
+
+        Raises NotFound, Conflict.
+        """
 
     async def delete(self, kind: Kind, namespace: str, name: str, *, uid: str) -> None:
         """Deletes in the background if the uid still matches; an absent object is no error."""

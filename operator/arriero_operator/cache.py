@@ -1,0 +1,127 @@
+"""What the operator last saw of its objects: pruned, indexed, and never older than before.
+
+Watch events and the responses of the operator's own writes both end here. Objects are shared, not copied: callers
+must not change them.
+"""
+
+from collections import OrderedDict, defaultdict
+from typing import Any, Final
+
+from arriero_api import labels
+from arriero_operator.kube.protocol import CHILDREN, MODELS, PODS, Kind, Object
+
+CACHED: Final = (MODELS, *CHILDREN, PODS)
+
+_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_CONTAINER_FIELDS: Final = ("name", "resources")
+_REMEMBERED: Final = 4096
+"""How many deleted objects are remembered, so that a late event does not bring them back."""
+
+
+class Cache:
+    """Objects by kind, namespace and name, and by the model that they belong to."""
+
+    def __init__(self) -> None:
+        self._objects: dict[str, dict[tuple[str, str], Object]] = {kind.kind: {} for kind in CACHED}
+        self._by_stem: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
+        self._deleted: OrderedDict[str, int] = OrderedDict()
+
+    def put(self, kind: Kind, obj: Object) -> bool:
+        """Keep the pruned object. False when something newer, or the object's deletion, was seen before."""
+        metadata = obj["metadata"]
+        place = (metadata["namespace"], metadata["name"])
+        version = _version(obj)
+        if version <= self._deleted.get(metadata["uid"], -1):
+            return False
+        known = self._objects[kind.kind].get(place)
+        if known is not None:
+            if version < _version(known):
+                return False
+            self._unindex(kind, known)
+        pruned = prune(kind, obj)
+        self._objects[kind.kind][place] = pruned
+        if stem := _stem(pruned):
+            self._by_stem[(kind.kind, place[0], stem)].add(place[1])
+        return True
+
+    def drop(self, kind: Kind, namespace: str, name: str, uid: str, version: str = "") -> None:
+        """Forget a deleted object; another one of the same name stays.
+
+        `version` is the resourceVersion of the deletion where it is known: an event of the same uid that is not newer
+        is ignored from now on.
+        """
+        known = self._objects[kind.kind].get((namespace, name))
+        mine = known is not None and known["metadata"]["uid"] == uid
+        seen = max(int(version or 0), _version(known) if known is not None and mine else 0)
+        self._deleted[uid] = max(seen, self._deleted.pop(uid, 0))
+        while len(self._deleted) > _REMEMBERED:
+            self._deleted.popitem(last=False)
+        if known is not None and mine and _version(known) <= self._deleted[uid]:
+            self._unindex(kind, known)
+            del self._objects[kind.kind][(namespace, name)]
+
+    def get(self, kind: Kind, namespace: str, name: str) -> Object | None:
+        """The object as last seen, or None."""
+        return self._objects[kind.kind].get((namespace, name))
+
+    def children(self, kind: Kind, namespace: str, stem: str) -> list[Object]:
+        """All objects of the kind that carry the model's label, by name."""
+        names = self._by_stem.get((kind.kind, namespace, stem), ())
+        return [self._objects[kind.kind][(namespace, name)] for name in sorted(names)]
+
+    def pods(self, namespace: str, stem: str) -> list[Object]:
+        """All pods of the model, by name."""
+        return self.children(PODS, namespace, stem)
+
+    def models(self, namespace: str | None = None) -> list[Object]:
+        """All InferenceModels, of one namespace or of all, by namespace and name."""
+        found = self._objects[MODELS.kind]
+        return [found[place] for place in sorted(found) if namespace in (None, place[0])]
+
+    def all(self, kind: Kind) -> list[Object]:
+        """All objects of the kind."""
+        return list(self._objects[kind.kind].values())
+
+    def count(self, kind: Kind) -> int:
+        """How many objects of the kind are known."""
+        return len(self._objects[kind.kind])
+
+    def _unindex(self, kind: Kind, obj: Object) -> None:
+        if stem := _stem(obj):
+            place = (kind.kind, obj["metadata"]["namespace"], stem)
+            self._by_stem[place].discard(obj["metadata"]["name"])
+            if not self._by_stem[place]:
+                del self._by_stem[place]
+
+
+def prune(kind: Kind, obj: Object) -> Object:
+    """A copy without what no decision needs: field ownership, last-applied, and most of a pod's spec."""
+    metadata = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
+    if _LAST_APPLIED in metadata.get("annotations", {}):
+        metadata["annotations"] = {k: v for k, v in metadata["annotations"].items() if k != _LAST_APPLIED}
+    pruned = {**obj, "metadata": metadata}
+    if kind is PODS and "spec" in obj:
+        pruned["spec"] = _prune_pod(obj["spec"])
+    return pruned
+
+
+def belongs(kind: Kind, obj: Object) -> bool:
+    """Whether the object is one that the operator watches: an InferenceModel or labelled as its child."""
+    labelled: bool = obj["metadata"].get("labels", {}).get(labels.MANAGED_BY) == labels.MANAGED_BY_VALUE
+    return kind in CACHED and (kind is MODELS or labelled)
+
+
+def _prune_pod(spec: dict[str, Any]) -> dict[str, Any]:
+    containers = [{f: c[f] for f in _CONTAINER_FIELDS if f in c} for c in spec.get("containers", ())]
+    kept = {key: spec[key] for key in ("nodeName", "terminationGracePeriodSeconds") if key in spec}
+    return {**kept, "containers": containers}
+
+
+def _stem(obj: Object) -> str:
+    stem: str = obj["metadata"].get("labels", {}).get(labels.MODEL, "")
+    return stem
+
+
+def _version(obj: Object) -> int:
+    """Kubernetes 1.35 and newer promise comparable versions; older servers have handed out nothing else."""
+    return int(obj["metadata"]["resourceVersion"])
