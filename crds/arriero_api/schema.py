@@ -5,7 +5,17 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
-QUANTITY_PATTERN = r"^[0-9]+(\.[0-9]+)?(m|k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?$"
+
+def rules(*validations: dict[str, str]) -> dict[str, Any]:
+    """CEL rules for `json_schema_extra`: each has `rule` and a `message` that names field and remedy."""
+    return {"x-kubernetes-validations": list(validations)}
+
+
+def matching(pattern: str, message: str) -> dict[str, Any]:
+    """A string that matches `pattern`. A rule, not a schema pattern: the API server answers with `message` instead of
+    the expression."""
+    return rules({"rule": f"self.matches(r'{pattern}')", "message": message})
+
 
 Quantity = Annotated[
     int | str,
@@ -13,15 +23,29 @@ Quantity = Annotated[
         {
             "anyOf": [{"type": "integer"}, {"type": "string"}],
             "x-kubernetes-int-or-string": True,
-            "pattern": QUANTITY_PATTERN,
             "maxLength": 32,
+            **rules(
+                {
+                    "rule": "type(self) == int ? self >= 0"
+                    " : isQuantity(self) && !quantity(self).isLessThan(quantity('0'))",
+                    "message": "must be a quantity that is not negative, such as 2, 500m or 8Gi",
+                }
+            ),
         }
     ),
 ]
 """A Kubernetes quantity, such as 2, "500m" or "8Gi"."""
 
 ServedName = Annotated[
-    str, Field(min_length=1, max_length=128, pattern=r"^[A-Za-z0-9]([A-Za-z0-9._:/-]*[A-Za-z0-9])?$")
+    str,
+    Field(
+        min_length=1,
+        max_length=128,
+        json_schema_extra=matching(
+            "^[A-Za-z0-9]([A-Za-z0-9._:/-]*[A-Za-z0-9])?$",
+            "a served name has letters, digits and . _ : / - only, and begins and ends with a letter or digit",
+        ),
+    ),
 ]
 
 
@@ -29,11 +53,6 @@ class Schema(BaseModel):
     """Base of all parts: camelCase on the wire; unknown fields are left to the API server, which prunes them."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True)
-
-
-def rules(*validations: dict[str, str]) -> dict[str, Any]:
-    """CEL rules for `json_schema_extra`: each has `rule` and a `message` that names field and remedy."""
-    return {"x-kubernetes-validations": list(validations)}
 
 
 def listed_by(*keys: str) -> dict[str, Any]:

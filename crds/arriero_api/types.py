@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from arriero_api.schema import Quantity, Schema, ServedName, listed_by, rules
+from arriero_api.schema import Quantity, Schema, ServedName, listed_by, matching, rules
 from arriero_api.status import Status
 from arriero_api.uris import PATTERN
 
@@ -16,7 +16,7 @@ from arriero_api.uris import PATTERN
 class Model(Schema):
     """What is served, and under which names."""
 
-    uri: Annotated[str, Field(min_length=8, max_length=512, pattern=PATTERN)] = Field(
+    uri: Annotated[str, Field(min_length=1, max_length=512)] = Field(
         description=(
             "Where the model comes from: hf://ORG/NAME (a repository of the Hugging Face hub or of the hub that the "
             "chart names), pvc://CLAIM/PATH (a folder on a PersistentVolumeClaim of the namespace) or file:///PATH (a "
@@ -24,12 +24,29 @@ class Model(Schema):
         ),
         json_schema_extra=rules(
             {
+                "rule": f"self.matches(r'{PATTERN}')",
+                "message": "spec.model.uri must be hf://ORG/NAME, pvc://CLAIM/PATH or file:///PATH",
+            },
+            {
                 "rule": "!self.contains('/../') && !self.endsWith('/..')",
                 "message": "spec.model.uri must not leave its volume: remove '..'",
-            }
+            },
         ),
     )
-    revision: Annotated[str, Field(min_length=1, max_length=256, pattern=r"^[A-Za-z0-9._/-]+$")] | None = Field(
+    revision: (
+        Annotated[
+            str,
+            Field(
+                min_length=1,
+                max_length=256,
+                json_schema_extra=matching(
+                    "^[A-Za-z0-9._/-]+$",
+                    "spec.model.revision must be a branch, tag or commit: letters, digits and . _ / - only",
+                ),
+            ),
+        ]
+        | None
+    ) = Field(
         default=None,
         description=(
             "Branch, tag or commit of an hf:// repository; default: its main branch. All pods of a revision serve the "
@@ -93,9 +110,17 @@ class EnvVarSource(Schema):
 class EnvVar(Schema):
     """An environment variable of the runtime container."""
 
-    name: Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] = Field(
-        description="Name of the variable."
-    )
+    name: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=128,
+            json_schema_extra=matching(
+                "^[A-Za-z_][A-Za-z0-9_]*$",
+                "the name of an environment variable has letters, digits and _ only, and does not begin with a digit",
+            ),
+        ),
+    ] = Field(description="Name of the variable.")
     value: Annotated[str, Field(max_length=4096)] | None = Field(default=None, description="Its value.")
     value_from: EnvVarSource | None = Field(default=None, description="Where its value comes from, instead of 'value'.")
 
@@ -188,15 +213,34 @@ class Spec(Schema):
     replicas: Annotated[int, Field(ge=0, le=1000)] = Field(
         default=1, description="How many pods serve the model; 0 is allowed."
     )
-    profile: Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$")] | None = (
-        Field(
-            default=None,
-            description="Profile of the chart that says how pods for a kind of hardware look; default: the chart's defaultProfile.",
-        )
+    profile: (
+        Annotated[
+            str,
+            Field(
+                min_length=1,
+                max_length=63,
+                json_schema_extra=matching(
+                    "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$",
+                    "spec.profile must be the name of a profile: lower-case letters, digits and - only",
+                ),
+            ),
+        ]
+        | None
+    ) = Field(
+        default=None,
+        description="Profile of the chart that says how pods for a kind of hardware look; default: the chart's defaultProfile.",
     )
-    image: Annotated[str, Field(min_length=1, max_length=512, pattern=r"^\S+$")] | None = Field(
-        default=None, description="Runtime image; default: the profile's."
-    )
+    image: (
+        Annotated[
+            str,
+            Field(
+                min_length=1,
+                max_length=512,
+                json_schema_extra=matching(r"^\S+$", "spec.image must be an image reference without spaces"),
+            ),
+        ]
+        | None
+    ) = Field(default=None, description="Runtime image; default: the profile's.")
     resources: Resources | None = Field(
         default=None, description="Compute resources of one pod; default: the profile's."
     )
