@@ -13,7 +13,8 @@ from arriero_operator.kube.protocol import CHILDREN, MODELS, PODS, Kind, Object
 CACHED: Final = (MODELS, *CHILDREN, PODS)
 
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
-_CONTAINER_FIELDS: Final = ("name", "resources")
+_CONTAINER_FIELDS: Final[tuple[str, ...]] = ("name", "resources")
+_POD_FIELDS: Final[tuple[str, ...]] = ("nodeName", "terminationGracePeriodSeconds")
 _REMEMBERED: Final = 4096
 """How many deleted objects are remembered, so that a late event does not bring them back."""
 
@@ -113,7 +114,7 @@ def belongs(kind: Kind, obj: Object) -> bool:
 
 def _prune_pod(spec: dict[str, Any]) -> dict[str, Any]:
     containers = [{f: c[f] for f in _CONTAINER_FIELDS if f in c} for c in spec.get("containers", ())]
-    kept = {key: spec[key] for key in ("nodeName", "terminationGracePeriodSeconds") if key in spec}
+    kept = {key: spec[key] for key in _POD_FIELDS if key in spec}
     return {**kept, "containers": containers}
 
 
