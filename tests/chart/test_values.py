@@ -1,0 +1,84 @@
+"""Values are checked before anything is installed, and each of them does something."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.chart.rendering import CHART, ChartError, helm, render
+
+MONITORING = "monitoring.coreos.com/v1"
+DEFAULTS: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text())
+
+OTHER: Mapping[str, Any] = {
+    "image.repository": "registry.example.com/arriero-operator",
+    "image.tag": "1.2.3",
+    "image.pullPolicy": "Always",
+    "imagePullSecrets": [{"name": "regcred"}],
+    "replicas": 2,
+    "watchNamespaces": ["team-a"],
+    "defaultProfile": "cpu",
+    "hub.endpoint": "https://hub.example.com",
+    "workers": 2,
+    "crds.install": False,
+    "profiles": {"cpu": {"image": "runtime:1"}},
+    "resources": {"requests": {"cpu": "1"}},
+    "nodeSelector": {"pool": "infra"},
+    "tolerations": [{"key": "infra", "operator": "Exists"}],
+    "affinity": {"nodeAffinity": {}},
+    "podMonitor.enabled": True,
+}
+"""For each value another than its default."""
+
+
+def _paths(values: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in values.items():
+        if name in ("image", "hub", "crds", "podMonitor"):
+            yield from (f"{name}.{inner}" for inner in value)
+        else:
+            yield name
+
+
+def _nested(path: str, value: Any) -> dict[str, Any]:
+    for name in reversed(path.split(".")):
+        value = {name: value}
+    nested: dict[str, Any] = value
+    return nested
+
+
+@pytest.mark.parametrize("path", [path for path in _paths(DEFAULTS) if path != "podMonitor.labels"])
+def test_each_value_changes_what_is_installed(path: str) -> None:
+    assert render(_nested(path, OTHER[path]), apis=[MONITORING]) != render(apis=[MONITORING])
+
+
+def test_the_chart_passes_helms_own_lint() -> None:
+    assert "0 chart(s) failed" in helm("lint", "--strict", str(CHART))
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"replicaCount": 2}, "replicaCount"),
+        ({"image": {"registry": "x"}}, "registry"),
+        ({"hub": {"endpoint": "hub.example.com"}}, "/hub/endpoint"),
+        ({"hub": {"endpoint": "https://user:password@hub.example.com"}}, "/hub/endpoint"),
+        ({"workers": 0}, "/workers"),
+        ({"watchNamespaces": ["Team_A"]}, "/watchNamespaces/0"),
+        ({"profiles": {"nvidia": {"gpus": 1}}}, "gpus"),
+        ({"profiles": {"nvidia": {"sharedMemory": "lots"}}}, "/profiles/nvidia/sharedMemory"),
+        ({"profiles": {"nvidia": {"engine": {"maxLength": 5}}}}, "maxLength"),
+        ({"profiles": {"mine": {}}}, "image"),
+        ({"profiles": {"Mine": {"image": "x"}}}, "Mine"),
+        ({"podMonitor": {"enabled": "yes"}}, "/podMonitor/enabled"),
+    ],
+    ids=str,
+)
+def test_a_wrong_value_is_refused_by_name(values: dict[str, Any], said: str) -> None:
+    with pytest.raises(ChartError, match=said):
+        render(values)
+
+
+def test_an_unknown_default_profile_is_refused_with_those_that_exist() -> None:
+    with pytest.raises(ChartError, match=r'defaultProfile: profiles has no "amd"; it has: cpu, nvidia'):
+        render({"defaultProfile": "amd"})
