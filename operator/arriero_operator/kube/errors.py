@@ -1,13 +1,13 @@
 """What can go wrong between the operator and the API server.
 
-    KubeError
-    ├── NotFound        404: the object, its namespace or its kind does not exist
-    ├── AlreadyExists   409 on create: an object of this name exists
-    ├── Conflict        409: another field manager owns a field, or a precondition (uid, resourceVersion) fails
-    ├── Invalid         400 or 422: the API server refuses the content; the text is its own
-    ├── Forbidden       403: no right, or refused by an admission policy or quota (`is_quota`)
-    ├── Throttled       429 that outlasted the retries
-    └── Unavailable     5xx, no connection, no answer in time, 401 that a new token did not mend
+KubeError
+├── NotFound        404: the object, its namespace or its kind does not exist
+├── AlreadyExists   409 on create: an object of this name exists
+├── Conflict        409: another field manager owns a field, or a precondition (uid, resourceVersion) fails
+├── Invalid         400 or 422: the API server refuses the content; the text is its own
+├── Forbidden       403: no right, or refused by an admission policy or quota (`is_quota`)
+├── Throttled       429 that outlasted the retries
+└── Unavailable     5xx, no connection, no answer in time, 401 that a new token did not mend
 """
 
 from typing import Final

@@ -1,0 +1,197 @@
+"""The API server behind the Kube protocol, on the raw client of kubernetes.aio: dicts in, dicts out, typed errors."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+from urllib.parse import quote, urlencode
+
+import aiohttp
+from kubernetes.aio.client import ApiClient, Configuration
+
+from arriero_operator.kube.answers import error_of, retry_after
+from arriero_operator.kube.credentials import Credentials, authorization
+from arriero_operator.kube.errors import Conflict, KubeError, NotFound, Unavailable
+from arriero_operator.kube.protocol import Kind, Object, Objects
+from arriero_operator.kube.retrying import Failure, wait_before_retry
+
+REQUEST_TIMEOUT: Final = 30.0
+"""Seconds for one attempt; with all retries a call ends within three minutes at the very worst."""
+CONNECT_TIMEOUT: Final = 10.0
+PAGE: Final = 500
+
+_JSON: Final = "application/json"
+_APPLY: Final = "application/apply-patch+yaml"
+_MERGE: Final = "application/merge-patch+json"
+_METADATA: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+_GONE: Final = 410
+
+
+class RequestObserver(Protocol):
+    """Who counts requests."""
+
+    def requested(self, verb: str, resource: str, code: int, seconds: float) -> None:
+        """One attempt has ended; `code` is 0 when there was no answer."""
+
+
+class Unobserved:
+    """Counts nothing."""
+
+    def requested(self, verb: str, resource: str, code: int, seconds: float) -> None:
+        """Nothing."""
+
+
+class ApiServer:
+    """One API server. Open it with `connect`, end it with `close`."""
+
+    def __init__(self, credentials: Credentials, configuration: Configuration, observer: RequestObserver) -> None:
+        self._credentials = credentials
+        self._configuration = configuration
+        self._observer = observer
+        self._client = ApiClient(configuration)
+
+    @classmethod
+    async def connect(cls, credentials: Credentials, observer: RequestObserver | None = None) -> "ApiServer":
+        """No request is made. Raises CredentialsError."""
+        return cls(credentials, await credentials.load(), observer or Unobserved())
+
+    async def close(self) -> None:
+        """End all connections."""
+        await self._client.close()  # type: ignore[no-untyped-call]
+
+    async def get(self, kind: Kind, namespace: str, name: str) -> Object:
+        """As Kube.get."""
+        return await self._request("GET", kind, _path(kind, namespace, name))
+
+    async def list(
+        self, kind: Kind, namespace: str | None = None, labels: str = "", metadata_only: bool = False
+    ) -> Objects:
+        """As Kube.list; in pages, and in one piece where a page has expired meanwhile."""
+        query = {"labelSelector": labels} if labels else {}
+        path, accept = _path(kind, namespace or ""), _METADATA if metadata_only else _JSON
+        found: Objects = []
+        page: dict[str, str] = {"limit": str(PAGE)}
+        while True:
+            try:
+                answer = await self._request("GET", kind, path, {**query, **page}, accept=accept, verb="LIST")
+            except KubeError as error:
+                if error.code != _GONE or not page:
+                    raise
+                found, page = [], {}
+                continue
+            found += answer.get("items") or []
+            if not (token := answer["metadata"].get("continue")):
+                break
+            page = {"limit": str(PAGE), "continue": token}
+        if not metadata_only:
+            for obj in found:
+                obj.setdefault("apiVersion", kind.api_version)
+                obj.setdefault("kind", kind.kind)
+        return found
+
+    async def create(self, kind: Kind, obj: Object) -> Object:
+        """As Kube.create; an object without metadata.namespace is cluster-scoped."""
+        path = _path(kind, obj.get("metadata", {}).get("namespace", ""))
+        return await self._request("POST", kind, path, body=obj)
+
+    async def apply(
+        self, kind: Kind, obj: Object, *, manager: str, force: bool = True, subresource: str = ""
+    ) -> Object:
+        """As Kube.apply."""
+        body = {"apiVersion": kind.api_version, "kind": kind.kind, **obj}
+        path = _path(kind, obj["metadata"]["namespace"], obj["metadata"]["name"], subresource)
+        query = {"fieldManager": manager, "force": str(force).lower()}
+        return await self._request("PATCH", kind, path, query, body=body, content=_APPLY, verb="APPLY")
+
+    async def merge_patch(self, kind: Kind, namespace: str, name: str, patch: Mapping[str, Any]) -> Object:
+        """As Kube.merge_patch."""
+        return await self._request("PATCH", kind, _path(kind, namespace, name), body=dict(patch), content=_MERGE)
+
+    async def delete(self, kind: Kind, namespace: str, name: str, *, uid: str) -> None:
+        """As Kube.delete; an object of the same name with another uid stays and is no error."""
+        body = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
+        try:
+            await self._request(
+                "DELETE", kind, _path(kind, namespace, name), body={**body, "preconditions": {"uid": uid}}
+            )
+        except (NotFound, Conflict):
+            return
+
+    async def read(self, path: str) -> Object:
+        """The JSON document at any path of the API server, such as a discovery document."""
+        return await self._request("GET", None, path)
+
+    async def _request(
+        self,
+        method: str,
+        kind: Kind | None,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        *,
+        body: Object | None = None,
+        content: str = _JSON,
+        accept: str = _JSON,
+        verb: str = "",
+    ) -> Object:
+        """One call with its retries. Raises the errors of `kube.errors`."""
+        url = f"{self._configuration.host}{path}" + (f"?{urlencode(query)}" if query else "")
+        headers = {"Accept": accept, "Content-Type": content, "User-Agent": "arriero-operator"}
+        resource = kind.plural if kind else "other"
+        attempt, refreshed = 0, False
+        while True:
+            attempt += 1
+            outcome = await self._attempt(method, url, headers, body, verb or method, resource)
+            if not isinstance(outcome, _Failed):
+                return outcome
+            if outcome.failure.code == 401 and not refreshed:
+                refreshed = True
+                self._configuration = await self._credentials.load()
+                continue
+            wait = wait_before_retry(outcome.failure, attempt, repeatable=method != "POST")
+            if wait is None:
+                raise outcome.error
+            await asyncio.sleep(wait)
+
+    async def _attempt(
+        self, method: str, url: str, headers: dict[str, str], body: Object | None, verb: str, resource: str
+    ) -> "Object | _Failed":
+        """One HTTP exchange."""
+        loop = asyncio.get_running_loop()
+        began, code = loop.time(), 0
+        try:
+            token = await authorization(self._configuration)
+            response = await self._client.call_api(
+                method,
+                url,
+                {**headers, "Authorization": token} if token else dict(headers),
+                body,
+                _request_timeout=aiohttp.ClientTimeout(total=REQUEST_TIMEOUT, sock_connect=CONNECT_TIMEOUT),
+            )
+            text = await response.read()  # type: ignore[no-untyped-call]
+            code = response.status
+            if code >= 400:
+                return _Failed(Failure(code, retry_after(response.headers)), error_of(code, text))
+            found: Object = json.loads(text)
+            return found
+        except aiohttp.ClientConnectorError as error:
+            return _Failed(Failure(0, unsent=True), Unavailable(f"no connection to the API server: {error}"))
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+            text = f"no answer of the API server: {type(error).__name__}: {error}"
+            return _Failed(Failure(0), Unavailable(text))
+        finally:
+            self._observer.requested(verb, resource, code, loop.time() - began)
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    failure: Failure
+    error: KubeError
+
+
+def _path(kind: Kind, namespace: str, name: str = "", subresource: str = "") -> str:
+    """The REST path of a collection, an object or a subresource."""
+    root = "/apis/" if "/" in kind.api_version else "/api/"
+    parts = ["namespaces", namespace] if namespace else []
+    parts += [part for part in (kind.plural, name, subresource) if part]
+    return root + kind.api_version + "/" + "/".join(quote(part, safe="") for part in parts)
