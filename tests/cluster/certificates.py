@@ -43,7 +43,7 @@ class Authority:
 
     def server(self, name: str, hosts: tuple[str, ...]) -> Pair:
         """A server certificate for the given DNS names and addresses."""
-        return self._issue(name, _subject(name), [ExtendedKeyUsageOID.SERVER_AUTH], hosts)
+        return self._issue(f"{name}-serving", _subject(name), [ExtendedKeyUsageOID.SERVER_AUTH], hosts)
 
     def _pair(self, name: str) -> Pair:
         return Pair(self.folder / f"{name}.crt", self.folder / f"{name}.key")

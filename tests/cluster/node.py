@@ -24,25 +24,26 @@ class Node:
 
     def keep(self) -> None:
         """Start what does not run."""
-        Proxy(self.components).keep()
         self.dns.keep()
         Kubelet(self.components, self.containerd.socket).keep()
 
     def settle(self) -> None:
         """Wait until the node takes pods, its accelerators are listed and Service names resolve."""
         until(self._registered, _READY_SECONDS, "the kubelet has registered the node")
+        Proxy(self.components).keep()
         amounts = {"nvidia.com/gpu": str(ACCELERATORS)}
         self.components.api.merge(f"{_PATH}/status", {"status": {"capacity": amounts, "allocatable": amounts}})
         until(self._ready, _READY_SECONDS, "the node is ready with its accelerators")
         until(self.dns.ready, _READY_SECONDS, "the cluster's DNS is ready")
 
     def _registered(self) -> bool:
-        for name in ("containerd", "kubelet", "kube-proxy"):
+        for name in ("containerd", "kubelet"):
             self.components.records.require(name)
         return self.components.api.find(_PATH) is not None
 
     def _ready(self) -> bool:
         self._registered()
+        self.components.records.require("kube-proxy")
         node = self.components.api.find(_PATH) or {}
         status = node.get("status", {})
         ready = any(item["type"] == "Ready" and item["status"] == "True" for item in status.get("conditions", []))

@@ -9,10 +9,13 @@ from tests.cluster.kubelet import NODE_NAME
 from tests.cluster.network import NODE_ADDRESS, POD_CIDR
 from tests.cluster.progress import say
 
+# Connection tracking of the whole machine stays as it is.
+_UNTOUCHED = {"maxPerCore": 0, "min": 0, "tcpEstablishedTimeout": "0s", "tcpCloseWaitTimeout": "0s"}
+
 
 @dataclass(frozen=True)
 class Proxy:
-    """Needs the node's address to be there: kube-proxy ends when the node's addresses change."""
+    """Needs the registered node: kube-proxy waits for it, and ends when the node's addresses change."""
 
     components: Components
 
@@ -35,7 +38,7 @@ class Proxy:
             "nftables": {"masqueradeAll": True},
             "hostnameOverride": NODE_NAME,
             "clusterCIDR": POD_CIDR,
-            "conntrack": {"maxPerCore": 0, "min": 0},
+            "conntrack": _UNTOUCHED,
             "nodePortAddresses": [f"{NODE_ADDRESS}/32"],
             "healthzBindAddress": f"{NODE_ADDRESS}:10256",
             "metricsBindAddress": f"{LOOPBACK}:10249",
