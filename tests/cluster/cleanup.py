@@ -20,17 +20,17 @@ def clean(name: str) -> None:
     """
     state = State(name)
     with locked(state.lock, f"{name} is being started or ended"):
-        if not state.folder.is_dir():
+        if not (state.folder.is_dir() or marked(state.folder) or (name == CLUSTER and network.present())):
             return
         say(f"ending {name}")
-        if state.kind == CLUSTER:
+        if name == CLUSTER:
             host.check_root()
             _end_node(state)
         state.records.end(*NAMES, *state.records.names(), grace=0)
         end(marked(state.folder), grace=0)
-        if state.kind == CLUSTER:
+        if name == CLUSTER:
             _clean_node(state)
-        shutil.rmtree(state.folder)
+        shutil.rmtree(state.folder, ignore_errors=not state.folder.exists())
         say(f"{name} is gone")
 
 
@@ -62,5 +62,5 @@ def _clean_node(state: State) -> None:
     leftovers.unmount(state.folder)
     leftovers.unmount(containerd_root())
     leftovers.remove_cgroups()
-    leftovers.remove_log_links(state.folder)
+    leftovers.remove_files(state.folder, network.POD_BRIDGE)
     network.tear_down(state.folder)

@@ -55,7 +55,7 @@ class Cluster:
         with locked(state.lock, f"{CLUSTER} is being started or ended"):
             host.prepare(state.folder)
             found = binaries(KUBE, KWOK, HELM, CONTAINERS, COREDNS)
-            state.open(CLUSTER)
+            state.open()
             state.link(kubectl(), found["helm"] / "helm", found["containers"] / "ctr")
             network.set_up(state.folder)
             endpoints = Endpoints.of(state.folder, network.NODE_ADDRESS)

@@ -8,8 +8,7 @@ from tests.cluster.api import Api
 from tests.cluster.certificates import Authority, Pair
 from tests.cluster.endpoints import LOOPBACK, Endpoints
 from tests.cluster.kubeconfigs import write_kubeconfig
-from tests.cluster.processes import Records
-from tests.cluster.progress import say
+from tests.cluster.processes import Configuration, Records
 from tests.cluster.waiting import until
 
 SERVICE_CIDR = "198.19.0.0/24"
@@ -67,16 +66,12 @@ class Components:
 
         Pods can be made once `settle` has returned.
         """
-        for name, argv in {"etcd": self._etcd(), "kube-apiserver": [*self._apiserver(), *extra]}.items():
-            if self.records.keep(name, argv):
-                say(f"starting {name}")
+        self.records.keep("etcd", self._etcd())
+        policy = Configuration(self.folder / "audit-policy.json", json.dumps(_AUDIT_POLICY))
+        self.records.keep("kube-apiserver", [*self._apiserver(policy.path), *extra], policy)
         until(self._api_ready, _READY_SECONDS, "the API server is ready")
-        for name, argv in {
-            "kube-controller-manager": self._controller_manager(),
-            "kube-scheduler": self._scheduler(),
-        }.items():
-            if self.records.keep(name, argv):
-                say(f"starting {name}")
+        self.records.keep("kube-controller-manager", self._controller_manager())
+        self.records.keep("kube-scheduler", self._scheduler())
 
     def settle(self) -> None:
         """Wait until the controllers have made what every pod needs: the default service account."""
@@ -108,14 +103,12 @@ class Components:
             f"--initial-cluster=default={self.endpoints.peer}",
         ]
 
-    def _apiserver(self) -> list[str]:
+    def _apiserver(self, policy: Path) -> list[str]:
         host = self.endpoints.host
         service = "kubernetes.default.svc"
         names = ("kubernetes", "kubernetes.default", service, f"{service}.cluster.local", "localhost")
         serving = self.authority.server("kube-apiserver", (*names, API_SERVICE_ADDRESS, LOOPBACK, host))
         accounts = self.authority.service_account_key()
-        policy = self.folder / "audit-policy.json"
-        policy.write_text(json.dumps(_AUDIT_POLICY))
         return [
             self._binary("kube-apiserver"),
             f"--bind-address={host}",

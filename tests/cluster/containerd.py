@@ -8,8 +8,7 @@ from pathlib import Path
 from tests.cluster.errors import ClusterError
 from tests.cluster.folders import containerd_root
 from tests.cluster.network import plugin_configuration
-from tests.cluster.processes import Records
-from tests.cluster.progress import say
+from tests.cluster.processes import Configuration, Records
 from tests.cluster.waiting import until
 
 NAMESPACE = "k8s.io"
@@ -56,10 +55,10 @@ class Containerd:
     def _keep(self, plugins: str) -> None:
         state = self.folder / "containerd"
         state.mkdir(exist_ok=True)
-        config = self.folder / "containerd.toml"
-        config.write_text(_BASE.format(root=containerd_root(), state=state / "state", socket=self.socket) + plugins)
-        if self.records.keep("containerd", [str(self.programs / "containerd"), f"--config={config}"]):
-            say("starting containerd")
+        path = self.folder / "containerd.toml"
+        text = _BASE.format(root=containerd_root(), state=state / "state", socket=self.socket) + plugins
+        command = [str(self.programs / "containerd"), f"--config={path}"]
+        self.records.keep("containerd", command, Configuration(path, text))
         until(self._ready, _READY_SECONDS, "containerd answers")
 
     def _ready(self) -> bool:

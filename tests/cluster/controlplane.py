@@ -7,13 +7,14 @@ from tests.cluster.binaries import binaries, kubectl
 from tests.cluster.cleanup import clean
 from tests.cluster.components import Components
 from tests.cluster.endpoints import LOOPBACK, Endpoints
+from tests.cluster.errors import ClusterError
 from tests.cluster.fakenodes import FakeNodes
 from tests.cluster.host import check_platform
 from tests.cluster.kubeconfigs import write_kubeconfig
 from tests.cluster.locking import locked
 from tests.cluster.modules import HELM, KUBE, KWOK
 from tests.cluster.progress import say
-from tests.cluster.state import CONTROL_PLANE, State
+from tests.cluster.state import CLUSTER, CONTROL_PLANE, State
 
 
 @dataclass(frozen=True)
@@ -34,11 +35,13 @@ class ControlPlane:
 
         Raises ClusterError with cause and remedy when it cannot.
         """
+        if name == CLUSTER:
+            raise ClusterError(f"{CLUSTER!r} is the name of the cluster with a real node: choose another")
         state = State(name)
         with locked(state.lock, f"{name} is being started or ended"):
             check_platform()
             found = binaries(KUBE, KWOK, HELM)
-            state.open(CONTROL_PLANE)
+            state.open()
             endpoints = Endpoints.of(state.folder, LOOPBACK)
             components = Components(name, state.folder, found["kube"], endpoints, state.records)
             components.keep(("--endpoint-reconciler-type=none",))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.cluster.components import Components
 from tests.cluster.network import NODE_ADDRESS
-from tests.cluster.progress import say
+from tests.cluster.processes import Configuration
 
 _READY_PORT = 8181
 # Names outside of the cluster do not exist: pods reach nothing but the cluster.
@@ -35,11 +35,11 @@ class Dns:
 
     def keep(self) -> None:
         """Start it if it does not run."""
-        corefile = self.components.folder / "Corefile"
+        path = self.components.folder / "Corefile"
         kubeconfig = self.components.kubeconfig("coredns", "coredns", "system:masters")
-        corefile.write_text(_COREFILE.format(address=NODE_ADDRESS, port=_READY_PORT, kubeconfig=kubeconfig))
-        if self.components.records.keep("coredns", [str(self.coredns / "coredns"), f"-conf={corefile}"]):
-            say("starting CoreDNS")
+        text = _COREFILE.format(address=NODE_ADDRESS, port=_READY_PORT, kubeconfig=kubeconfig)
+        command = [str(self.coredns / "coredns"), f"-conf={path}"]
+        self.components.records.keep("coredns", command, Configuration(path, text))
 
     def ready(self) -> bool:
         """Whether it has read the cluster's Services."""

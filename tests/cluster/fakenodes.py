@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.cluster.api import Object
 from tests.cluster.components import Components
-from tests.cluster.progress import say
+from tests.cluster.processes import Configuration
 from tests.cluster.waiting import until
 
 BY_HAND = "cluster.arriero.dev/by-hand"
@@ -70,13 +70,12 @@ class FakeNodes:
         """Start kwok and make the nodes if they are missing; `tainted` keeps pods that do not ask for them away."""
         for name in FAKE_NODES:
             self.components.api.create("/api/v1/nodes", _node(name, tainted))
-        if self.components.records.keep("kwok", self._command()):
-            say(f"starting kwok with the nodes {' and '.join(FAKE_NODES)}, {ACCELERATORS} nvidia.com/gpu each")
+        stages = "\n---\n".join(json.dumps(stage) for stage in (_ready_stage(), _delete_stage()))
+        configuration = Configuration(self.components.folder / "kwok.yaml", stages)
+        self.components.records.keep("kwok", self._command(configuration.path), configuration)
         until(self._ready, _READY_SECONDS, "the fake nodes are ready")
 
-    def _command(self) -> list[str]:
-        stages = self.components.folder / "kwok.yaml"
-        stages.write_text("\n---\n".join(json.dumps(stage) for stage in (_ready_stage(), _delete_stage())))
+    def _command(self, stages: Path) -> list[str]:
         return [
             str(self.kwok / "kwok"),
             f"--kubeconfig={self.components.kubeconfig('kwok', 'kwok', 'system:masters')}",

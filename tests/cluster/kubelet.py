@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.cluster.components import Components
 from tests.cluster.network import NODE_ADDRESS
-from tests.cluster.progress import say
+from tests.cluster.processes import Configuration
 
 NODE_NAME = "arriero"
 _PORT = 10250
@@ -21,18 +21,23 @@ class Kubelet:
 
     def keep(self) -> None:
         """Start it if it does not run."""
-        if self.components.records.keep("kubelet", self._command()):
-            say("starting the kubelet")
+        self.folder.mkdir(exist_ok=True)
+        self.resolver.write_text(f"nameserver {NODE_ADDRESS}\n")
+        path = self.components.folder / "kubelet.json"
+        configuration = Configuration(path, json.dumps(self._configuration()))
+        self.components.records.keep("kubelet", self._command(path), configuration)
 
     @property
     def folder(self) -> Path:
         """Its root folder: volumes of pods are mounted below it."""
         return self.components.folder / "kubelet"
 
-    def _command(self) -> list[str]:
-        self.folder.mkdir(exist_ok=True)
-        config = self.components.folder / "kubelet.json"
-        config.write_text(json.dumps(self._configuration()))
+    @property
+    def resolver(self) -> Path:
+        """The resolv.conf of pods that do not want the cluster's DNS: it names that all the same."""
+        return self.components.folder / "resolv.conf"
+
+    def _command(self, config: Path) -> list[str]:
         user = f"system:node:{NODE_NAME}"
         return [
             str(self.components.kube / "kubelet"),
@@ -46,8 +51,6 @@ class Kubelet:
     def _configuration(self) -> dict[str, object]:
         authority = self.components.authority
         serving = authority.server("kubelet", (NODE_NAME, NODE_ADDRESS))
-        resolver = self.components.folder / "resolv.conf"
-        resolver.write_text(f"nameserver {NODE_ADDRESS}\n")
         return {
             "apiVersion": "kubelet.config.k8s.io/v1beta1",
             "kind": "KubeletConfiguration",
@@ -65,7 +68,7 @@ class Kubelet:
             "containerRuntimeEndpoint": f"unix://{self.socket}",
             "clusterDomain": "cluster.local",
             "clusterDNS": [NODE_ADDRESS],
-            "resolvConf": str(resolver),
+            "resolvConf": str(self.resolver),
             "podLogsDir": str(self.components.folder / "pod-logs"),
             "volumePluginDir": str(self.components.folder / "volume-plugins"),
             "makeIPTablesUtilChains": False,

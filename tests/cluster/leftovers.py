@@ -1,13 +1,28 @@
 """What containers leave on a machine when nobody has ended them in order: processes, mounts, cgroups, links."""
 
+import socket
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 from tests.cluster.errors import ClusterError
 from tests.cluster.processes import Process, end
 
 _CGROUPS = Path("/sys/fs/cgroup")
-_LINKS = Path("/var/log/containers")
+_LOGS = Path("/var/log/containers")
+_RESULTS = Path("/var/lib/cni/results")
+_PLUGIN_SOCKET = Path("/var/lib/kubelet/device-plugins/kubelet.sock")
+_SHIM_SOCKETS = Path("/run/containerd/s")
+_EMPTIED = (
+    _LOGS,
+    _RESULTS,
+    _RESULTS.parent,
+    _PLUGIN_SOCKET.parent,
+    _PLUGIN_SOCKET.parent.parent,
+    *map(Path, ("/run/containerd/runc/k8s.io", "/run/containerd/runc", "/run/containerd/fifo")),
+    _SHIM_SOCKETS,
+    Path("/run/containerd"),
+)
 
 
 def end_pods() -> None:
@@ -41,13 +56,27 @@ def _mounts(folder: Path) -> list[str]:
     return [point for point in points if Path(point).is_relative_to(folder)]
 
 
-def remove_log_links(folder: Path) -> None:
-    """Remove the links to the pods' logs in `folder` that the kubelet makes in /var/log/containers."""
-    if not _LINKS.is_dir():
-        return
-    for link in _LINKS.iterdir():
+def remove_files(folder: Path, network: str) -> None:
+    """Remove what is written outside of the state folder `folder` under fixed names (no other kubelet may run)."""
+    for link in _LOGS.glob("*"):
         if link.is_symlink() and link.readlink().is_relative_to(folder):
             link.unlink()
+    sandboxes = {path.name.removeprefix(f"{network}-").split("-")[0] for path in _RESULTS.glob(f"{network}-*")}
+    for sandbox in sandboxes:
+        for result in _RESULTS.glob(f"*-{sandbox}-*"):
+            result.unlink()
+    _PLUGIN_SOCKET.unlink(missing_ok=True)
+    for listener in _SHIM_SOCKETS.glob("*"):
+        if not _answers(listener):
+            listener.unlink()
+    for path in _EMPTIED:
+        with suppress(OSError):  # in use by others, or never made
+            path.rmdir()
+
+
+def _answers(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as client:
+        return client.connect_ex(str(path)) == 0
 
 
 def _pod_cgroups() -> list[Path]:

@@ -35,7 +35,7 @@ def check_range_free() -> None:
 
 def set_up(folder: Path) -> None:
     """Make the bridge, its address and the routes, whatever of them is there; notes what to restore in `folder`."""
-    if not Path(f"/sys/class/net/{NODE_BRIDGE}").exists():
+    if not present():
         _run("ip", "link", "add", NODE_BRIDGE, "type", "bridge")
     _run("ip", "address", "replace", f"{NODE_ADDRESS}/32", "dev", NODE_BRIDGE)
     _run("ip", "link", "set", NODE_BRIDGE, "up")
@@ -45,6 +45,11 @@ def set_up(folder: Path) -> None:
     if not before.is_file():
         before.write_text(FORWARDING.read_text())
     FORWARDING.write_text("1")
+
+
+def present() -> bool:
+    """Whether the node's bridge is there."""
+    return Path(f"/sys/class/net/{NODE_BRIDGE}").exists()
 
 
 def tear_down(folder: Path) -> None:

@@ -5,6 +5,7 @@ never touched. Every process also carries its state folder in its environment (`
 containerd starts: what a crash left without a record is found by that.
 """
 
+import hashlib
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tests.cluster.errors import ClusterError
+from tests.cluster.progress import say
 
 MARK = "ARRIERO_CLUSTER_STATE"
 _LOG_TAIL = 15
@@ -80,11 +82,25 @@ def marked(folder: Path) -> list[Process]:
     return found
 
 
+def _environment_of(folder: Path) -> dict[str, str]:
+    """The environment of our processes: marked, and without proxies, which are not for addresses of this machine."""
+    kept = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
+    return {**kept, MARK: str(folder)}
+
+
 def _environment(entry: Path) -> list[bytes]:
     try:
         return (entry / "environ").read_bytes().split(b"\0")
     except OSError:
         return []
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A file that a process reads at its start: written before it starts, and never while it runs."""
+
+    path: Path
+    text: str
 
 
 @dataclass(frozen=True)
@@ -102,15 +118,18 @@ class Records:
         record = self._read(name)
         return record[0] if record is not None and record[0].alive() else None
 
-    def keep(self, name: str, argv: list[str]) -> bool:
-        """Start the process unless it runs with exactly these arguments; true when it was started."""
+    def keep(self, name: str, argv: list[str], configuration: Configuration | None = None) -> None:
+        """Start the process unless it runs with exactly these arguments and this configuration."""
         record = self._read(name)
+        inputs = hashlib.sha256(repr((argv, configuration)).encode()).hexdigest()
         if record is not None and record[0].alive():
-            if record[1] == argv:
-                return False
+            if record[1] == inputs:
+                return
             end([record[0]], grace=10)
-        self._start(name, argv)
-        return True
+        if configuration is not None:
+            configuration.path.write_text(configuration.text)
+        say(f"starting {name}")
+        self._start(name, argv, inputs)
 
     def require(self, name: str) -> None:
         """Raise ClusterError with the end of its log when the process called `name` has ended."""
@@ -132,14 +151,14 @@ class Records:
     def _path(self, name: str) -> Path:
         return self.folder / "processes" / f"{name}.json"
 
-    def _read(self, name: str) -> tuple[Process, list[str]] | None:
+    def _read(self, name: str) -> tuple[Process, str] | None:
         try:
             record = json.loads(self._path(name).read_text())
-            return Process(record["pid"], record["birth"]), record["argv"]
+            return Process(record["pid"], record["birth"]), record["inputs"]
         except (FileNotFoundError, ValueError, KeyError):
             return None
 
-    def _start(self, name: str, argv: list[str]) -> None:
+    def _start(self, name: str, argv: list[str], inputs: str) -> None:
         for path in (self.log(name), self._path(name)):
             path.parent.mkdir(parents=True, exist_ok=True)
         with self.log(name).open("ab") as log:
@@ -149,11 +168,11 @@ class Records:
                 stdout=log,
                 stderr=log,
                 cwd=self.folder,
-                env={**os.environ, MARK: str(self.folder)},
+                env=_environment_of(self.folder),
                 start_new_session=True,
             )
         child.returncode = 0  # it outlives this object on purpose: no warning that it still runs
         process = Process.of(child.pid)
         if process is None:
             raise ClusterError(f"{name} ended at once; see {self.log(name)}")
-        self._path(name).write_text(json.dumps({**asdict(process), "argv": argv}))
+        self._path(name).write_text(json.dumps({**asdict(process), "inputs": inputs}))

@@ -7,7 +7,7 @@ from tests.cluster.components import Components
 from tests.cluster.endpoints import LOOPBACK
 from tests.cluster.kubelet import NODE_NAME
 from tests.cluster.network import NODE_ADDRESS, POD_CIDR
-from tests.cluster.progress import say
+from tests.cluster.processes import Configuration
 
 # Connection tracking of the whole machine stays as it is.
 _UNTOUCHED = {"maxPerCore": 0, "min": 0, "tcpEstablishedTimeout": "0s", "tcpCloseWaitTimeout": "0s"}
@@ -21,11 +21,10 @@ class Proxy:
 
     def keep(self) -> None:
         """Start it if it does not run."""
-        config = self.components.folder / "kube-proxy.json"
-        config.write_text(json.dumps(self._configuration()))
-        command = [str(self.components.kube / "kube-proxy"), f"--config={config}"]
-        if self.components.records.keep("kube-proxy", command):
-            say("starting kube-proxy")
+        path = self.components.folder / "kube-proxy.json"
+        configuration = Configuration(path, json.dumps(self._configuration()))
+        command = [str(self.components.kube / "kube-proxy"), f"--config={path}"]
+        self.components.records.keep("kube-proxy", command, configuration)
 
     def _configuration(self) -> dict[str, object]:
         kubeconfig = self.components.kubeconfig("kube-proxy", "system:kube-proxy")

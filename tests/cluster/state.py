@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.cluster.errors import ClusterError
 from tests.cluster.folders import state_folder, state_home
 from tests.cluster.processes import Records
 
-CONTROL_PLANE = "control-plane"
-CLUSTER = "cluster"
+CONTROL_PLANE = "control-plane"  # the name of a control plane that was given none
+CLUSTER = "cluster"  # the name of the one cluster with a real node
 
 
 @dataclass(frozen=True)
@@ -42,18 +41,9 @@ class State:
         """The processes."""
         return Records(self.folder)
 
-    @property
-    def kind(self) -> str:
-        """CONTROL_PLANE, CLUSTER, or empty when there is neither."""
-        path = self.folder / "kind"
-        return path.read_text() if path.is_file() else ""
-
-    def open(self, kind: str) -> None:
-        """Make the folder; raises ClusterError when it belongs to something of the other kind."""
-        if self.kind not in ("", kind):
-            raise ClusterError(f"{self.name!r} is a {self.kind}, no {kind}: choose another name")
+    def open(self) -> None:
+        """Make the folder."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        (self.folder / "kind").write_text(kind)
 
     def link(self, *programs: Path) -> None:
         """Make the programs callable from the folder `bin`."""
