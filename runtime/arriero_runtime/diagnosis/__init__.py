@@ -1,0 +1,96 @@
+"""From the engine's log lines to a typed failure. Standard library only: runs inside the supervisor."""
+
+import re
+from typing import Final
+
+from arriero_api.contract import Failure, Phase
+from arriero_api.reasons import reason
+from arriero_runtime.diagnosis.causes import Cause, Causes
+from arriero_runtime.diagnosis.kinds import KINDS, Kind
+from arriero_runtime.diagnosis.scrub import scrub
+
+UNKNOWN: Final = "EngineFailed"
+_MESSAGE_CHARACTERS: Final = 500
+
+_PYDANTIC: Final = re.compile(r"\d+ validation errors? for (?P<config>\w+)\n(?P<rest>.*)", re.DOTALL)
+_FIELD: Final = re.compile(
+    r"(?P<field>[a-z]\w*)(?:\.[\w.`-]+)?\n\s+(?P<what>[^\[]+?) \[type=\w+, input_value=(?P<value>.*), input_type="
+)
+_VALUE_ERROR: Final = re.compile(r"\s*Value error, (?P<text>.*?)(?: \[type=|$)", re.DOTALL)
+
+
+def make_failure(name: str, message: str, **details: str | int) -> Failure:
+    """A failure of the catalogue's reason `name`, with the catalogue's remedy."""
+    return Failure(name, shorten(message), reason(name).remedy, Phase.FAILED, details)
+
+
+def shorten(message: str) -> str:
+    """One line of at most 500 characters."""
+    line = " ".join(message.split())
+    return line if len(line) <= _MESSAGE_CHARACTERS else line[: _MESSAGE_CHARACTERS - 1] + "…"
+
+
+class Diagnosis:
+    """Fed with the log line by line; asked once the engine has ended."""
+
+    def __init__(self, secrets: frozenset[str] = frozenset()) -> None:
+        self._causes = Causes()
+        self._secrets = secrets
+
+    def feed(self, line: str) -> None:
+        """One line of the log, without its end."""
+        self._causes.feed(line)
+
+    def failure(self) -> Failure | None:
+        """Why the engine ended, EngineFailed with the engine's own words where that is not known; None where the log
+        tells no error at all."""
+        cause = self._causes.cause()
+        if cause is None:
+            return None
+        found = explain(cause)
+        return Failure(
+            found.reason,
+            shorten(scrub(found.message, self._secrets)),
+            found.remedy,
+            found.phase,
+            {key: scrub(v, self._secrets) if isinstance(v, str) else v for key, v in found.details.items()},
+        )
+
+
+def explain(cause: Cause) -> Failure:
+    """The failure that `cause` stands for."""
+    line = cause.line
+    validation = _PYDANTIC.match(cause.text)
+    if validation:
+        found = _FIELD.match(validation["rest"])
+        if found and validation["config"].endswith("Config"):
+            return _refused_field(found)
+        value_error = _VALUE_ERROR.match(validation["rest"])
+        if value_error:
+            line = f"ValueError: {value_error['text']}"
+    for kind in KINDS:
+        matched = kind.pattern.search(line)
+        if matched and _agrees(kind, cause):
+            return _known(kind, matched)
+    return make_failure(UNKNOWN, f"The engine did not start: {line}")
+
+
+def _refused_field(found: re.Match[str]) -> Failure:
+    argument = "--" + found["field"].replace("_", "-")
+    return make_failure("InvalidArguments", f"{argument} {found['value']}: {found['what']}", argument=argument)
+
+
+def _agrees(kind: Kind, cause: Cause) -> bool:
+    if kind.frames and not any(kind.frames.search(frame) for frame in cause.frames):
+        return False
+    return not kind.earlier or any(kind.earlier.search(line) for line in cause.earlier)
+
+
+def _known(kind: Kind, matched: re.Match[str]) -> Failure:
+    groups = {name: " ".join(text.split()) for name, text in matched.groupdict(default="").items()}
+    details: dict[str, str | int] = {}
+    for source, key in kind.details.items():
+        name, fixed, value = source.partition("=")
+        text = value if fixed else groups[name]
+        details[key] = int(text) if text.isdigit() else text
+    return make_failure(kind.reason, kind.message.format_map(groups), **details)

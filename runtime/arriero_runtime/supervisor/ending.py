@@ -1,0 +1,76 @@
+"""What an end of the server means."""
+
+import os
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+
+from arriero_api.contract import Failure
+from arriero_runtime.diagnosis import UNKNOWN, make_failure, shorten
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """All that is known of an end. `wait_status` is the kernel's, None where the server could not be reaped.
+
+    `failed`: what the server said itself. `complaint`: why the supervisor ended it. `out_of_memory`: the kernel has
+    killed one of the container's processes for its memory. `told`: the diagnosis of the log.
+    """
+
+    wait_status: int | None
+    stopping: bool
+    was_ready: bool
+    failed: Failure | None = None
+    complaint: Failure | None = None
+    out_of_memory: bool = False
+    told: Failure | None = None
+
+
+def meaning(end: End) -> Failure | None:
+    """The failure to report; None after a stop that was asked for."""
+    if end.failed or end.complaint:
+        return end.failed or end.complaint
+    if end.stopping:
+        return None
+    how = describe(end.wait_status)
+    if end.out_of_memory:
+        return make_failure(
+            "OOMKilled", f"The kernel ended a process of the container for its memory; the server {how}"
+        )
+    if end.was_ready:
+        known = f": {end.told.message}" if end.told else ""
+        return make_failure("EngineDied", f"The server {how} while it served{known}")
+    if end.told:
+        return end.told
+    return make_failure(UNKNOWN, f"The server {how} before it was ready and told no error")
+
+
+def describe(wait_status: int | None) -> str:
+    """How a process ended, in words."""
+    if wait_status is None:
+        return "ended"
+    code = os.waitstatus_to_exitcode(wait_status)
+    if code >= 0:
+        return f"ended with exit code {code}"
+    try:
+        return f"was ended by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was ended by signal {-code}"
+
+
+def oom_kills(memory_events: Path) -> int:
+    """How many processes of this container the kernel has killed for memory; 0 where that cannot be read."""
+    try:
+        counts = dict(line.split() for line in memory_events.read_text().splitlines())
+        return int(counts.get("oom_kill", 0))
+    except (OSError, ValueError):
+        return 0
+
+
+def leave(failure: Failure | None, termination_log: Path, limit: int) -> str:
+    """Write the termination message, empty after a clean stop; returns why that failed, empty where it did not."""
+    try:
+        termination_log.write_text(failure.to_json(limit) if failure else "")
+    except OSError as error:
+        return shorten(f"{termination_log}: {error.strerror}")
+    return ""

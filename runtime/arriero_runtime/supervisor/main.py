@@ -1,0 +1,136 @@
+"""One life of the container, from the command line to the exit code."""
+
+import os
+import select
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib import metadata
+from pathlib import Path
+
+from arriero_api import pod
+from arriero_api.contract import Failure
+from arriero_runtime.cli import ServeOptions, UsageError, parse
+from arriero_runtime.diagnosis import Diagnosis, make_failure
+from arriero_runtime.diagnosis.scrub import secret_values
+from arriero_runtime.supervisor import exitcodes, tree
+from arriero_runtime.supervisor.child import Child
+from arriero_runtime.supervisor.control import Control
+from arriero_runtime.supervisor.ending import End, describe, leave, meaning, oom_kills
+from arriero_runtime.supervisor.log import Copy, Lines, Pump, write_fully
+from arriero_runtime.supervisor.memory import Memory, inputs_hash, wait_seconds
+from arriero_runtime.supervisor.metrics import Sources, render
+from arriero_runtime.supervisor.settings import LONGEST_HANG_SECONDS, Settings
+from arriero_runtime.supervisor.signals import Signals
+from arriero_runtime.supervisor.state import State
+from arriero_runtime.supervisor.supervisor import Supervisor
+
+
+def run(argv: Sequence[str], signals: Signals, settings: Settings | None = None) -> int:
+    """Serve until the end; returns the exit code (see `exitcodes`)."""
+    try:
+        options = parse(argv)
+    except UsageError as error:
+        print(f"arriero-runtime: {error}", file=sys.stderr)  # noqa: T201 the log is not there yet
+        leave(_broken(str(error)), Path(pod.TERMINATION_LOG), pod.TERMINATION_LOG_BYTES)
+        return exitcodes.USAGE
+    if settings is None:
+        settings = replace(Settings(), hang=min(float(options.request_timeout_seconds), LONGEST_HANG_SECONDS))
+    container = Container(options, settings, signals)
+    try:
+        return container.live(argv)
+    except Exception as error:
+        failure = _broken(f"{type(error).__name__}: {error}")
+        container.end(failure)
+        raise
+
+
+def _broken(message: str) -> Failure:
+    return make_failure("RuntimeExited", f"The supervisor cannot work: {message}")
+
+
+class Container:
+    """Owns everything that lives as long as the process."""
+
+    def __init__(self, options: ServeOptions, settings: Settings, signals: Signals) -> None:
+        self._options = options
+        self._settings = settings
+        self._signals = signals
+        self._diagnosis = Diagnosis(secret_values(os.environ))
+        self._lines = Lines(self._diagnosis.feed)
+        self._log = Copy("log", settings.log_bytes, write_fully(sys.stdout.fileno()), tell_gaps=True)
+        self._parser = Copy("parser", settings.parser_bytes, self._lines)
+        self._state = State(settings.fresh)
+
+    def live(self, argv: Sequence[str]) -> int:
+        """From the open control port to the exit code."""
+        sources = Sources(self._state, self._log, self._parser, metadata.version("arriero"))
+        Control(self._options.host, self._options.control_port, self._state, lambda: render(sources))
+        tree.become_subreaper()
+        memory = Memory(self._options.state_dir, inputs_hash(argv, os.environ, sources.version))
+        failure = self._serve(argv, memory)
+        if failure is None:
+            self.say(f"stopped: {self._counts()}")
+            return self.end(None)
+        self._state.failure = failure
+        self.say(f"{failure.reason}: {failure.message} {failure.remedy}")
+        if not self._signals.stop_requested:
+            self._wait_before_retry(failure, memory.seen(failure))
+        return self.end(failure)
+
+    def _counts(self) -> str:
+        if drained := self._state.drained:
+            return f"{drained.completed} requests completed, {drained.aborted} aborted"
+        return "the server did not say how its requests ended" if self._state.was_ready else "nothing was served yet"
+
+    def say(self, text: str) -> None:
+        """One line of the supervisor's own in the log."""
+        self._log.offer(f"arriero-runtime: {text}\n".encode())
+
+    def end(self, failure: Failure | None) -> int:
+        """Kill what is left, write the termination message and let the log be read; returns the exit code."""
+        if left := tree.kill_all(self._settings.kill, lambda reaped: None):
+            self.say(f"cannot kill: {left}")
+        problem = leave(failure, self._options.termination_log, pod.TERMINATION_LOG_BYTES)
+        if problem:
+            self.say(f"the termination message cannot be written: {problem}")
+        self._log.close(self._settings.last_words)
+        return exitcodes.exit_code(failure.reason) if failure else exitcodes.STOPPED
+
+    def _serve(self, argv: Sequence[str], memory: Memory) -> Failure | None:
+        if self._signals.stop_requested:
+            return None
+        settings = self._settings
+        killed_before = oom_kills(settings.memory_events)
+        child = Child(settings, argv)
+        pump = Pump(child.output, (self._log, self._parser))
+        supervisor = Supervisor(self._options, settings, self._signals, self._state, self.say, memory.forget)
+        supervisor.watch(child)
+        tree.kill_all(settings.kill, child.note)
+        pump.join(settings.last_words)
+        self._parser.close(settings.last_words)
+        self._lines.finish()
+        end = End(
+            child.wait_status,
+            self._state.stopping,
+            self._state.was_ready,
+            self._state.failed or self._state.status.failure,
+            supervisor.complaint,
+            oom_kills(settings.memory_events) > killed_before,
+            self._diagnosis.failure(),
+        )
+        self.say(f"the server {describe(child.wait_status)}")
+        return meaning(end)
+
+    def _wait_before_retry(self, failure: Failure, seen: int) -> None:
+        seconds = wait_seconds(seen, self._settings.first_wait, self._settings.longest_wait)
+        if not seconds:
+            return
+        leave(failure, self._options.termination_log, pod.TERMINATION_LOG_BYTES)
+        self.say(f"a retry cannot mend this: the next one is in {seconds:.0f} s")
+        deadline = time.monotonic() + seconds
+        while not self._signals.stop_requested and (left := deadline - time.monotonic()) > 0:
+            select.select([self._signals], [], [], left)
+            self._signals.clear()
+            tree.reap()

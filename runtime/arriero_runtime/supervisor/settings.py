@@ -1,0 +1,55 @@
+"""Bounds of the supervisor. Not part of the command line: users have no reason to change them."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from arriero_api import pod
+from arriero_api.contract import Phase
+
+LONGEST_HANG_SECONDS: Final = 120.0
+
+_SILENCE: Final = MappingProxyType(
+    {
+        Phase.EMPTY: 120.0,
+        Phase.RESOLVING: 120.0,
+        Phase.DOWNLOADING: 120.0,
+        Phase.LOADING: 900.0,
+        Phase.WARMING: 300.0,
+        Phase.READY: 30.0,
+        Phase.DRAINING: 60.0,
+        Phase.FAILED: 60.0,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Times are in seconds, sizes in bytes.
+
+    `silence`: how long the server may say nothing, by phase. `fresh`: how old its last word may be for a pod to be
+    ready. `hang`: how long an engine may make no step while requests are in flight.
+    """
+
+    command: tuple[str, ...] = (sys.executable, "-m", "arriero_runtime.server")
+    silence: Mapping[Phase, float] = field(default_factory=lambda: _SILENCE)
+    fresh: float = 10.0
+    hang: float = LONGEST_HANG_SECONDS
+    tick: float = 0.25
+    stop_starting: float = 5.0
+    """From the signal to stop until a server that is still starting is killed."""
+    stop_engine: float = float(pod.ENGINE_STOP_SECONDS)
+    last_words: float = 10.0
+    """From the server's own `Failed` until it is killed, and from its end until its log has been read."""
+    kill: float = 5.0
+    """How long killed processes are waited for."""
+    first_wait: float = 60.0
+    longest_wait: float = 1800.0
+    """A permanent failure that repeats is retried after the first wait, doubling up to the longest."""
+    pipe_bytes: int = 1024 * 1024
+    log_bytes: int = 8 * 1024 * 1024
+    parser_bytes: int = 4 * 1024 * 1024
+    memory_events: Path = Path("/sys/fs/cgroup/memory.events")

@@ -1,0 +1,100 @@
+"""What the supervisor knows of its server. Changed by the main thread alone, read by the control port's threads."""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from arriero_api.contract import Failure, Phase, Progress, RuntimeStatus
+from arriero_runtime.channel import Drained, Failed, Heartbeat, Message, MetricsSnapshot, Status
+
+_FIRST: Final = RuntimeStatus(Phase.RESOLVING, Progress(None, "the server starts"))
+
+
+class State:
+    """`heard_at` and the other times are of `clock`, in seconds."""
+
+    def __init__(self, fresh: float, clock: Callable[[], float] = time.monotonic) -> None:
+        now = clock()
+        self.clock = clock
+        self.status = _FIRST
+        self.heartbeat = Heartbeat()
+        self.heard_at = now
+        self.progressed_at = now
+        self.stepped_at = now
+        self.snapshot = ""
+        self.snapshot_at = now
+        self.drained: Drained | None = None
+        self.failed: Failure | None = None
+        """What the server itself has said before its end."""
+        self.failure: Failure | None = None
+        """What the supervisor has concluded."""
+        self.alive = False
+        self.stopping = False
+        self.was_ready = False
+        self._fresh = fresh
+
+    def hear(self, message: Message) -> None:
+        """Take over what the server says."""
+        self.heard_at = self.clock()
+        match message:
+            case Status(status):
+                self._hear_status(status)
+            case Heartbeat():
+                self._hear_heartbeat(message)
+            case MetricsSnapshot(text):
+                self.snapshot, self.snapshot_at = text, self.heard_at
+            case Failed(failure):
+                self.failed = self.failed or failure
+            case Drained():
+                self.drained = message
+
+    def _hear_status(self, status: RuntimeStatus) -> None:
+        if (status.phase, status.progress) != (self.status.phase, self.status.progress):
+            self.progressed_at = self.heard_at
+        if status.phase is Phase.READY:
+            self.was_ready = True
+        self.status = status
+
+    def _hear_heartbeat(self, beat: Heartbeat) -> None:
+        before = self.heartbeat
+        idle = not beat.requests_in_flight or not before.requests_in_flight
+        if idle or beat.engine_steps_total != before.engine_steps_total:
+            self.stepped_at = self.heard_at
+        self.heartbeat = beat
+
+    @property
+    def phase(self) -> Phase:
+        """The phase to tell: a failure and a stop win over what the server last said."""
+        if self.failure or self.failed:
+            return Phase.FAILED
+        return Phase.DRAINING if self.stopping else self.status.phase
+
+    def silent_seconds(self) -> float:
+        """Since the server's last word."""
+        return self.clock() - self.heard_at
+
+    def stuck_seconds(self) -> float:
+        """How long requests have been in flight without a step of the engine; 0 where none is."""
+        return self.clock() - self.stepped_at if self.heartbeat.requests_in_flight else 0.0
+
+    def not_ready(self) -> str:
+        """Why the pod must get no requests; empty where it may."""
+        if self.phase is not Phase.READY:
+            failure = self.failure or self.failed
+            return f"{self.phase}: {failure.reason}" if failure else str(self.phase)
+        if not self.alive:
+            return "the server has ended"
+        if self.silent_seconds() > self._fresh:
+            return f"the server has said nothing for {self.silent_seconds():.0f} s"
+        return ""
+
+    def report(self) -> RuntimeStatus:
+        """The body of /status."""
+        return replace(
+            self.status,
+            phase=self.phase,
+            requests_in_flight=self.heartbeat.requests_in_flight,
+            since_seconds=int(self.clock() - self.progressed_at),
+            failure=self.failure or self.failed or self.status.failure,
+        )
