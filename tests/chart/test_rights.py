@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from arriero_operator.startup import rights
 from tests.chart.rendering import NAMESPACE, Rendered, render
 
 Rule = dict[str, Any]
@@ -40,6 +41,14 @@ def test_no_right_is_a_wildcard(rendered: Rendered) -> None:
 )
 def test_the_operator_has_no_right_on(rendered: Rendered, resource: str) -> None:
     assert resource not in {right[1] for right in _granted(rendered)}
+
+
+def test_the_chart_grants_exactly_what_the_operator_checks_at_its_start() -> None:
+    needed = {
+        (right.group, "/".join(filter(None, (right.resource, right.subresource))), right.verb)
+        for right in rights((), NAMESPACE)
+    }
+    assert _granted(CLUSTER_WIDE) == needed
 
 
 def test_the_operator_cannot_write_a_models_spec_or_make_and_delete_models_and_pods() -> None:

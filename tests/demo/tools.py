@@ -71,6 +71,7 @@ class Tools:
         return [str(self.bin / argv[0]), *argv[1:]]
 
     def context(self) -> Mapping[str, Any]:
-        """Where the commands run: in the checkout, with the cluster's kubeconfig."""
-        path = f"{self.bin}:{os.environ.get('PATH', '')}"
-        return {"cwd": CHECKOUT, "env": {**os.environ, "PATH": path, "KUBECONFIG": str(self.kubeconfig)}}
+        """Where the commands run: in the checkout, with the cluster's kubeconfig, past any proxy."""
+        kept = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+        path = f"{self.bin}:{kept.get('PATH', '')}"
+        return {"cwd": CHECKOUT, "env": {**kept, "PATH": path, "KUBECONFIG": str(self.kubeconfig)}}
