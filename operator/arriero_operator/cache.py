@@ -65,6 +65,12 @@ class Cache:
         """The object as last seen, or None."""
         return self._objects[kind.kind].get((namespace, name))
 
+    def has(self, kind: Kind, obj: Object) -> bool:
+        """Whether the object, of which metadata suffices, is known in this or a newer version, or as deleted."""
+        known = self.get(kind, obj["metadata"]["namespace"], obj["metadata"]["name"])
+        seen = -1 if known is None else _version(known)
+        return _version(obj) <= max(seen, self._deleted.get(obj["metadata"]["uid"], -1))
+
     def children(self, kind: Kind, namespace: str, stem: str) -> list[Object]:
         """All objects of the kind that carry the model's label, by name."""
         names = self._by_stem.get((kind.kind, namespace, stem), ())

@@ -10,8 +10,9 @@ import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
-from arriero_api.schema import QUANTITY_PATTERN
 from arriero_api.types import Engine, Resources
+
+_QUANTITY: Final = re.compile(r"[0-9]+(\.[0-9]+)?(m|[kMGTPE]|[KMGTPE]i)?")
 
 DEFAULT_PATH: Final = Path("/etc/arriero/settings.yaml")
 
@@ -87,7 +88,7 @@ def parse(text: str, source: str = "settings") -> Settings:
 
 
 def _quantity(value: int | str) -> int | str:
-    if not re.fullmatch(QUANTITY_PATTERN, str(value)):
+    if not _QUANTITY.fullmatch(str(value)):
         raise ValueError(f"{value!r} is not a quantity such as 2, '500m' or '8Gi'")
     return value
 

@@ -1,0 +1,116 @@
+"""The only module that knows Kopf: watch events go into the cache, and their model's key onto the queue.
+
+The handlers are `on.event` handlers, which keep no state in the cluster: no finalizer, no annotation, no patch.
+"""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import kopf
+
+from arriero_operator.cache import CACHED, Cache
+from arriero_operator.keys import Key
+from arriero_operator.kube.credentials import Credentials
+from arriero_operator.kube.protocol import MODELS, Kind, Object
+from arriero_operator.owners import key_of
+from arriero_operator.resync import SELECTOR
+
+LOGIN_LASTS: Final = timedelta(minutes=10)
+"""The kubelet renews a token when a fifth of its life is left: at least two minutes, at most hours before its end."""
+
+_BACKOFFS: Final = (1, 1, 2, 3, 5, 8, 13, 21)
+
+Handler = Callable[..., Awaitable[None]]
+
+
+async def watch(
+    cache: Cache,
+    enqueue: Callable[[Key], None],
+    credentials: Credentials,
+    namespaces: tuple[str, ...],
+    watched: Callable[[str], None],
+    stop: asyncio.Event,
+    ready: asyncio.Event,
+) -> None:
+    """Watch until `stop` is set; `ready` is set once Kopf has begun.
+
+    Any error that Kopf cannot mend by itself is raised: the process must then end and start anew.
+    """
+    registry = kopf.OperatorRegistry()
+    for kind in CACHED:
+        group, _, version = kind.api_version.rpartition("/")
+        kopf.on.event(group, version, kind.plural, id=kind.plural, registry=registry)(
+            _handler(kind, cache, enqueue, watched)
+        )
+    kopf.on.login(id="login", registry=registry)(_login(credentials))
+    await kopf.operator(
+        registry=registry,
+        settings=_settings(),
+        standalone=True,
+        clusterwide=not namespaces,
+        namespaces=namespaces,
+        stop_flag=stop,
+        ready_flag=ready,
+    )
+
+
+def take(kind: Kind, event_type: str | None, obj: Object, cache: Cache) -> Key | None:
+    """Bring one event into the cache; the key to reconcile, or None for an event that is out of date or nobody's."""
+    metadata = obj["metadata"]
+    if event_type == "DELETED":
+        place = (metadata["namespace"], metadata["name"], metadata["uid"])
+        cache.drop(kind, *place, version=metadata["resourceVersion"])
+    elif not cache.put(kind, obj):
+        return None
+    return key_of(kind, obj)
+
+
+def _handler(kind: Kind, cache: Cache, enqueue: Callable[[Key], None], watched: Callable[[str], None]) -> Handler:
+    async def seen(*, event: kopf.RawEvent, **_: Any) -> None:
+        watched(kind.kind)
+        if key := take(kind, event["type"], dict(event["object"]), cache):
+            enqueue(key)
+
+    return seen
+
+
+def _login(credentials: Credentials) -> Callable[..., Awaitable[kopf.ConnectionInfo]]:
+    async def login(**_: Any) -> kopf.ConnectionInfo:
+        who = await credentials.identity()
+        scheme, __, token = who.authorization.partition(" ")
+        return kopf.ConnectionInfo(
+            server=who.server,
+            ca_path=who.ca_path or None,
+            insecure=not who.verify,
+            scheme=scheme or None,
+            token=token or None,
+            certificate_path=who.certificate_path or None,
+            private_key_path=who.key_path or None,
+            expiration=datetime.now(UTC) + LOGIN_LASTS if token else None,
+        )
+
+    return login
+
+
+def _settings() -> kopf.OperatorSettings:
+    settings = kopf.OperatorSettings()
+    # Nothing of the cluster is listed but what is watched.
+    settings.scanning.disabled = True
+    for kind in CACHED:
+        if kind is not MODELS:
+            group, _, version = kind.api_version.rpartition("/")
+            settings.watching.label_selectors[group, version, kind.plural] = SELECTOR
+    # Long-lived streams get lost in load balancers; replicas must not reconnect in step.
+    settings.watching.server_timeout = 300 + random.uniform(0, 60)
+    settings.watching.connect_timeout = 10
+    settings.networking.request_timeout = 60
+    settings.networking.connect_timeout = 10
+    # About a minute; then the process ends and the kubelet waits in its stead.
+    settings.networking.error_backoffs = _BACKOFFS
+    settings.posting.enabled = False
+    settings.execution.max_workers = 1
+    settings.process.ultimate_exiting_timeout = 20
+    return settings

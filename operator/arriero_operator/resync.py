@@ -1,0 +1,106 @@
+"""The first filling of the cache, and the periodic repair of what a watch lost."""
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from arriero_api import labels
+from arriero_operator.cache import CACHED, Cache
+from arriero_operator.keys import Key
+from arriero_operator.kube.errors import KubeError, NotFound
+from arriero_operator.kube.protocol import MODELS, Kind, Kube, Object
+from arriero_operator.owners import key_of
+
+_log = logging.getLogger(__name__)
+
+PERIOD: Final = 600.0
+"""Seconds between two repairs, before jitter of a fifth to either side."""
+SELECTOR: Final = f"{labels.MANAGED_BY}={labels.MANAGED_BY_VALUE}"
+
+
+class Resync:
+    """Compares the cache with lists of what is there. `synced` is True once every kind was listed."""
+
+    def __init__(
+        self,
+        kube: Kube,
+        cache: Cache,
+        enqueue: Callable[[Key], None],
+        namespaces: tuple[str, ...],
+        repaired: Callable[[str], None],
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self._kube = kube
+        self._cache = cache
+        self._enqueue = enqueue
+        self._namespaces: tuple[str | None, ...] = namespaces or (None,)
+        self._repaired = repaired
+        self._jitter = jitter
+        self.synced = False
+
+    async def prime(self) -> None:
+        """List every kind in full, before the first watch. Raises the errors of `kube.errors`."""
+        for kind in CACHED:
+            for namespace in self._namespaces:
+                for obj in await self._kube.list(kind, namespace, _selector(kind)):
+                    self._cache.put(kind, obj)
+                    self._touch(kind, obj)
+        self.synced = True
+        _log.info("Caches filled", extra={kind.plural: self._cache.count(kind) for kind in CACHED})
+
+    async def run(self) -> None:
+        """Repair from time to time until cancelled; a failure is logged and the next time tried again."""
+        while True:
+            await asyncio.sleep(PERIOD * (0.8 + 0.4 * self._jitter()))
+            try:
+                await self.repair()
+            except KubeError as error:
+                _log.warning("Resync failed", extra={"error": str(error)})
+
+    async def repair(self) -> None:
+        """One comparison by metadata; then every model is reconciled once. Raises the errors of `kube.errors`."""
+        for kind in CACHED:
+            for namespace in self._namespaces:
+                await self._repair(kind, namespace)
+        for model in self._cache.models():
+            self._touch(MODELS, model)
+
+    async def _repair(self, kind: Kind, namespace: str | None) -> None:
+        """What was known before the list and is not in it is gone; what the list has newer is fetched."""
+        before = [obj for obj in self._cache.all(kind) if namespace in (None, obj["metadata"]["namespace"])]
+        listed = await self._kube.list(kind, namespace, _selector(kind), metadata_only=True)
+        there = {obj["metadata"]["uid"] for obj in listed}
+        for obj in before:
+            metadata = obj["metadata"]
+            if metadata["uid"] not in there:
+                self._cache.drop(kind, metadata["namespace"], metadata["name"], metadata["uid"])
+                self._found(kind, obj)
+        for obj in self._stale(kind, listed):
+            metadata = obj["metadata"]
+            try:
+                fetched = await self._kube.get(kind, metadata["namespace"], metadata["name"])
+            except NotFound:
+                continue
+            if self._cache.put(kind, fetched):
+                self._found(kind, fetched)
+
+    def _stale(self, kind: Kind, listed: Iterable[Object]) -> list[Object]:
+        return [obj for obj in listed if not self._cache.has(kind, obj)]
+
+    def _found(self, kind: Kind, obj: Object) -> None:
+        self._repaired(kind.kind)
+        _log.warning(
+            "Watch had lost a change",
+            extra={"kind": kind.kind, "namespace": obj["metadata"]["namespace"], "name": obj["metadata"]["name"]},
+        )
+        self._touch(kind, obj)
+
+    def _touch(self, kind: Kind, obj: Object) -> None:
+        if key := key_of(kind, obj):
+            self._enqueue(key)
+
+
+def _selector(kind: Kind) -> str:
+    return "" if kind is MODELS else SELECTOR

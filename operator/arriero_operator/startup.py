@@ -1,0 +1,151 @@
+"""Checks before anything is watched: every right that is used, and a CRD that knows every field that is written."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from arriero_api import crd, labels
+from arriero_operator.kube.errors import KubeError, NotFound
+from arriero_operator.kube.protocol import (
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    EVENTS,
+    LEASES,
+    MODELS,
+    PODS,
+    REVISIONS,
+    SERVICES,
+    Kind,
+    Kube,
+    Object,
+)
+
+_WATCH: Final = ("get", "list", "watch")
+_OWN: Final = (*_WATCH, "create", "patch", "delete")
+
+RIGHTS: Final[tuple[tuple[Kind, str, tuple[str, ...]], ...]] = (
+    (MODELS, "", _WATCH),
+    (MODELS, "status", ("patch",)),
+    (REVISIONS, "", _OWN),
+    (CONFIG_MAPS, "", _OWN),
+    (DEPLOYMENTS, "", _OWN),
+    (SERVICES, "", _OWN),
+    (PODS, "", (*_WATCH, "patch")),
+    (EVENTS, "", ("create", "patch")),
+)
+"""Kind, subresource and verbs that are used in every watched namespace."""
+
+LEASE_RIGHTS: Final = ((LEASES, "", ("get", "create", "patch")),)
+"""What is used in the operator's own namespace."""
+
+_REVIEWS: Final = Kind("authorization.k8s.io/v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews")
+_AT_ONCE: Final = 8
+_OPENAPI: Final = f"/openapi/v3/apis/{labels.API_VERSION}"
+_INSTALL: Final = "install or upgrade the chart, or apply its CRD with kubectl apply --server-side"
+
+
+class StartupError(Exception):
+    """The operator cannot work here; the text is one line with cause and remedy."""
+
+
+class Documents(Protocol):
+    """Reads JSON documents of the API server by path."""
+
+    async def read(self, path: str) -> Object:
+        """Raises the errors of `kube.errors`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """One verb on one resource; `namespace` is empty for all."""
+
+    namespace: str
+    group: str
+    resource: str
+    subresource: str
+    verb: str
+
+    def __str__(self) -> str:
+        what = "/".join(part for part in (self.resource, self.subresource) if part)
+        where = f"in namespace {self.namespace}" if self.namespace else "in all namespaces"
+        return f"{self.verb} {what}{f'.{self.group}' if self.group else ''} {where}"
+
+
+def rights(namespaces: tuple[str, ...], lease_namespace: str) -> list[Right]:
+    """Every right that the operator uses."""
+    needed = [(namespace, *entry) for namespace in namespaces or ("",) for entry in RIGHTS]
+    needed += [(lease_namespace, *entry) for entry in LEASE_RIGHTS]
+    return [
+        Right(namespace, kind.api_version.rpartition("/")[0], kind.plural, subresource, verb)
+        for namespace, kind, subresource, verbs in needed
+        for verb in verbs
+    ]
+
+
+async def check_rights(kube: Kube, needed: list[Right]) -> None:
+    """Raises StartupError that lists every right that is missing."""
+    gate = asyncio.Semaphore(_AT_ONCE)
+
+    async def allowed(right: Right) -> bool:
+        async with gate:
+            answer = await kube.create(_REVIEWS, _review(right))
+        return bool(answer["status"]["allowed"])
+
+    try:
+        answers = await asyncio.gather(*(allowed(right) for right in needed))
+    except KubeError as error:
+        raise StartupError(f"the operator's rights cannot be checked: {error}") from error
+    missing = [str(right) for right, answer in zip(needed, answers, strict=True) if not answer]
+    if missing:
+        raise StartupError(f"the operator may not: {'; '.join(missing)}: grant it as the chart's roles do")
+
+
+async def check_crd(documents: Documents) -> None:
+    """Raises StartupError when the served InferenceModel is absent or lacks a field of this version."""
+    try:
+        document = await documents.read(_OPENAPI)
+    except NotFound as error:
+        raise StartupError(f"the API server has no {labels.KIND} of {labels.API_VERSION}: {_INSTALL}") from error
+    except KubeError as error:
+        raise StartupError(f"the CRD cannot be checked: {error}") from error
+    served = _served_schema(document)
+    wanted = crd.definition()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    if lacking := sorted(_lacking(wanted, served, "")):
+        raise StartupError(f"the CRD of {labels.KIND} is of another version, it lacks {', '.join(lacking)}: {_INSTALL}")
+
+
+def _review(right: Right) -> Object:
+    attributes = {
+        "namespace": right.namespace,
+        "group": right.group,
+        "resource": right.resource,
+        "subresource": right.subresource,
+        "verb": right.verb,
+    }
+    return {
+        "apiVersion": _REVIEWS.api_version,
+        "kind": _REVIEWS.kind,
+        "spec": {"resourceAttributes": {key: value for key, value in attributes.items() if value}},
+    }
+
+
+def _served_schema(document: Object) -> dict[str, Any]:
+    """The schema of the InferenceModel in an OpenAPI v3 document; empty when there is none."""
+    kind = {"group": labels.GROUP, "version": labels.VERSION, "kind": labels.KIND}
+    for schema in document.get("components", {}).get("schemas", {}).values():
+        if kind in schema.get("x-kubernetes-group-version-kind", ()):
+            return dict(schema)
+    return {}
+
+
+def _lacking(wanted: dict[str, Any], served: dict[str, Any], path: str) -> Iterator[str]:
+    """Paths of the topmost properties of `wanted` that `served` does not have."""
+    for name, inner in wanted.get("properties", {}).items():
+        found = served.get("properties", {}).get(name)
+        if found is None:
+            yield f"{path}{name}"
+        else:
+            yield from _lacking(inner, found, f"{path}{name}.")
+    if "items" in wanted:
+        yield from _lacking(wanted["items"], served.get("items", {}), path)

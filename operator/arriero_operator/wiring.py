@@ -1,0 +1,165 @@
+"""The one place where the operator's parts meet: what is made from what, what runs beside what, and how it ends."""
+
+import asyncio
+import logging
+import signal
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from arriero_operator.cache import CACHED, Cache
+from arriero_operator.cached_kube import CachedKube
+from arriero_operator.edge import watch
+from arriero_operator.kube.adapter import ApiServer
+from arriero_operator.kube.credentials import Credentials
+from arriero_operator.kube.protocol import Kube
+from arriero_operator.lease import Lease
+from arriero_operator.metrics import Metrics
+from arriero_operator.probes import Probes
+from arriero_operator.queue import Queue, Reconcile
+from arriero_operator.resync import Resync
+from arriero_operator.settings import Settings
+from arriero_operator.startup import check_crd, check_rights, rights
+
+_log = logging.getLogger(__name__)
+
+LEASE: Final = "arriero-operator"
+STUCK: Final = 120.0
+"""Seconds after which a reconcile that has not ended makes the process not live."""
+_EDGE_STOP: Final = 15.0
+
+MakeReconcile = Callable[[Kube, Cache, Settings], Reconcile]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How this process was started. `kubeconfig` None: the pod's service account. `identity`: unique to the process."""
+
+    kubeconfig: Path | None
+    lease_namespace: str
+    identity: str
+    probe_port: int
+
+
+class Operator:
+    """One operator process."""
+
+    def __init__(self, options: Options, settings: Settings, api: ApiServer, metrics: Metrics) -> None:
+        self._options = options
+        self._settings = settings
+        self._api = api
+        self._metrics = metrics
+        self._cache = Cache()
+        self._stop = asyncio.Event()
+        self._edge_stop = asyncio.Event()
+        self._edge_ready = asyncio.Event()
+
+    async def run(self, make_reconcile: MakeReconcile) -> None:
+        """Work until told to stop. Raises StartupError, LeaseLost, KubeError and what ends a watch."""
+        kube = CachedKube(self._api, self._cache)
+        settings, options = self._settings, self._options
+        queue = Queue(make_reconcile(kube, self._cache, settings), settings.workers, self._metrics)
+        lease = Lease(self._api, options.lease_namespace, LEASE, options.identity)
+        resync = Resync(kube, self._cache, queue.add, settings.watch_namespaces, self._metrics.repaired)
+        probes = self._probes(queue, resync)
+        self._gauges(queue, lease)
+        await probes.start(options.probe_port)
+        try:
+            await check_rights(self._api, rights(settings.watch_namespaces, options.lease_namespace))
+            await check_crd(self._api)
+            await resync.prime()
+            await self._work(queue, lease, resync)
+        finally:
+            await lease.release()
+            await probes.stop()
+
+    async def _work(self, queue: Queue, lease: Lease, resync: Resync) -> None:
+        """Run everything until the first part ends; then end the rest, the watch last."""
+        self._on_signal()
+        parts = [
+            asyncio.create_task(self._stop.wait(), name="stop"),
+            asyncio.create_task(self._rearm(), name="signals"),
+            asyncio.create_task(_lead(lease, queue), name="lead"),
+            asyncio.create_task(resync.run(), name="resync"),
+        ]
+        # Kopf cancels whatever began after it, so it comes last.
+        edge = asyncio.create_task(self._watch(queue), name="edge")
+        done, _ = await asyncio.wait([*parts, edge], return_when=asyncio.FIRST_COMPLETED)
+        _log.info("Stopping", extra={"because": ", ".join(sorted(task.get_name() for task in done))})
+        await _end(parts)
+        await lease.release()
+        self._edge_stop.set()
+        await asyncio.wait([edge], timeout=_EDGE_STOP)
+        await _end([edge])
+        for task in done:
+            task.result()
+
+    async def _watch(self, queue: Queue) -> None:
+        await watch(
+            self._cache,
+            queue.add,
+            Credentials(self._options.kubeconfig),
+            self._settings.watch_namespaces,
+            self._metrics.watched,
+            self._edge_stop,
+            self._edge_ready,
+        )
+
+    async def _rearm(self) -> None:
+        """Kopf takes the signals for itself when it begins; they are ours again, so that the order of the end is."""
+        await self._edge_ready.wait()
+        self._on_signal()
+        _log.info("Watching")
+        await asyncio.Event().wait()
+
+    def _on_signal(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop.set)
+
+    def _probes(self, queue: Queue, resync: Resync) -> Probes:
+        def stuck() -> str:
+            seconds = queue.longest_run
+            return f"a reconcile has run for {seconds:.0f} s" if seconds > STUCK else ""
+
+        def filled() -> str:
+            return "" if resync.synced else "the caches are not filled yet"
+
+        def watching() -> str:
+            return "" if self._edge_ready.is_set() else "the watch has not begun yet"
+
+        return Probes(live=[stuck], ready=[filled, watching], metrics=self._metrics.render)
+
+    def _gauges(self, queue: Queue, lease: Lease) -> None:
+        gauge = self._metrics.gauge
+        gauge("arriero_queue_depth", "Keys that are due and wait for a worker.", lambda: queue.depth)
+        gauge("arriero_queue_oldest_seconds", "How long the first of them has waited.", lambda: queue.oldest_wait)
+        gauge("arriero_reconciles_running", "Reconciles under way.", lambda: queue.running)
+        gauge("arriero_lease_held", "1 while this process is the one that works.", lambda: lease.held)
+        gauge("arriero_cached_objects", "Objects in the cache.", lambda: sum(map(self._cache.count, CACHED)))
+
+
+async def serve(options: Options, settings: Settings, make_reconcile: MakeReconcile) -> None:
+    """Connect, work, disconnect. Raises as Operator.run, and CredentialsError."""
+    metrics = Metrics()
+    api = await ApiServer.connect(Credentials(options.kubeconfig), metrics)
+    try:
+        await Operator(options, settings, api, metrics).run(make_reconcile)
+    finally:
+        await api.close()
+
+
+async def _lead(lease: Lease, queue: Queue) -> None:
+    """Stand by until the Lease is held; then work as long as it is kept."""
+    await lease.acquire()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(queue.run())
+        group.create_task(lease.keep())
+
+
+async def _end(tasks: Iterable[asyncio.Task[object]]) -> None:
+    pending = [task for task in tasks if not task.done()]
+    for task in pending:
+        task.cancel()
+    await asyncio.gather(*pending, return_exceptions=True)
