@@ -1,0 +1,1 @@
+"""The engine behind a Protocol, so that another one, or another way to run it, can come."""

@@ -1,0 +1,75 @@
+"""What the server needs of an engine, and nothing more."""
+
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """Totals since the engine's start: steps that the engine made, tokens that it read and wrote."""
+
+    steps: int = 0
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FirstAnswer:
+    """The answer to the question that is asked before readiness.
+
+    `values` are the log probabilities of the answer's tokens, or the numbers of a pooled vector.
+    """
+
+    values: tuple[float, ...]
+    text: str = ""
+
+
+class Engine(Protocol):
+    """A loaded model."""
+
+    @property
+    def app(self) -> AsgiApp:
+        """The OpenAI application, served as an application of its own."""
+
+    @property
+    def effective(self) -> Mapping[str, str | int | bool]:
+        """Values in force, such as maxModelLen and dtype."""
+
+    @property
+    def errored(self) -> bool:
+        """The engine is dead and will not come back."""
+
+    def counters(self) -> Counters:
+        """Cheap enough to be read every second."""
+
+    def metrics(self) -> str:
+        """All series in the Prometheus text format."""
+
+    def rename(self, names: Sequence[str]) -> None:
+        """Serve these names from now on, the first as the model's own. Requests under way are not touched."""
+
+    async def first_answer(self) -> FirstAnswer:
+        """A short answer from the loaded weights. Raises whatever the engine raises."""
+
+    async def abort_all(self) -> None:
+        """End every request under way with an orderly last word, also with an engine that hangs."""
+
+    async def stop(self, seconds: float) -> None:
+        """End the engine's processes, by force after `seconds`."""
+
+
+class EngineLoader(Protocol):
+    """Makes an engine from flags. Its methods raise `StartError` with what is wrong."""
+
+    async def check_arguments(self) -> None:
+        """Refuse flags that cannot work, before anything is fetched."""
+
+    async def load(self, folder: Path, names: Sequence[str]) -> Engine:
+        """The engine for the model in `folder`, ready to be asked."""

@@ -1,0 +1,72 @@
+"""vLLM's flags: refused where Arriero owns them, then parsed and checked by vLLM's own parser."""
+
+import argparse
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final, NoReturn
+
+from arriero_api import owned_flags
+from arriero_api.contract import Phase
+from arriero_runtime.engine.vllm.explain import explained
+from arriero_runtime.failing import start_error
+
+_TYPED: Final = frozenset({"max-model-len", "dtype", "enforce-eager", "max-num-seqs"})
+"""Flags that the operator itself writes from typed fields: refused only when they stand there twice."""
+_NEEDED: Final = {"disable-log-stats": "its counters show whether the engine hangs; remove it"}
+_PLACEHOLDER: Final = "model"
+
+
+def refuse_owned(flags: Sequence[str]) -> None:
+    """Raises StartError (InvalidArguments) that names each flag and what to do instead."""
+    counts = Counter(owned_flags.flag_names(flags))
+    advice = {**owned_flags.OWNED_FLAGS, **_NEEDED}
+    refused = [
+        f"--{name}: {advice[name]}"
+        for name, count in counts.items()
+        if name in advice and (name not in _TYPED or count > 1)
+    ]
+    if refused:
+        raise start_error("InvalidArguments", "; ".join(refused), Phase.RESOLVING)
+
+
+def parse(flags: Sequence[str]) -> argparse.Namespace:
+    """The flags as vLLM reads them; `model` and `served_model_name` are filled in later. Imports vLLM.
+
+    Raises StartError (InvalidArguments) that names the flag.
+    """
+    from vllm.entrypoints.launchers.cli_args import make_arg_parser, validate_parsed_serve_args
+    from vllm.entrypoints.launchers.launcher import validate_api_server_args
+    from vllm.reasoning import ReasoningParserManager
+    from vllm.tool_parsers import ToolParserManager
+    from vllm.utils.argparse_utils import FlexibleArgumentParser
+
+    class Parser(FlexibleArgumentParser):  # type: ignore[misc]  # the base is unknown where types are checked
+        def error(self, message: str) -> NoReturn:
+            raise explained([f"error: {message}"], Phase.RESOLVING)
+
+    try:
+        # No abbreviations: they would reach owned flags by another name.
+        args: argparse.Namespace = make_arg_parser(Parser(allow_abbrev=False)).parse_args(list(flags))
+        _refuse_words(args)
+        validate_parsed_serve_args(args)
+        for plugin, manager in (
+            (args.tool_parser_plugin, ToolParserManager.import_tool_parser),
+            (args.reasoning_parser_plugin, ReasoningParserManager.import_reasoning_parser),
+        ):
+            if plugin:
+                manager(plugin)
+        validate_api_server_args(args)
+    except SystemExit as error:
+        raise start_error("InvalidArguments", "--help and --version start no model.", Phase.RESOLVING) from error
+    except (TypeError, ValueError, KeyError, OSError) as error:
+        words = str(error.args[0]) if error.args else str(error)
+        raise start_error("InvalidArguments", words.removeprefix("Error: "), Phase.RESOLVING) from error
+    args.model = _PLACEHOLDER
+    args.disable_fastapi_docs = True
+    return args
+
+
+def _refuse_words(args: argparse.Namespace) -> None:
+    """vLLM takes one word that is no flag for the model's name."""
+    if word := getattr(args, "model_tag", None):
+        raise start_error("InvalidArguments", f"{word!r} is neither a flag nor a flag's value.", Phase.RESOLVING)

@@ -1,0 +1,95 @@
+"""A running vLLM: its application, its counters, its names, its end."""
+
+import argparse
+import asyncio
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from arriero_runtime.engine.protocol import AsgiApp, Counters, FirstAnswer
+from arriero_runtime.engine.vllm import question, series
+
+
+@dataclass
+class StopWish:
+    """Stands in for the HTTP server, which vLLM's error handler tells to stop when the engine is dead. The life cycle
+    watches `errored` and ends the server itself, with a reason."""
+
+    should_exit: bool = False
+
+
+class VllmEngine:
+    """`arriero_runtime.engine.protocol.Engine` for vLLM's AsyncLLM."""
+
+    def __init__(self, client: Any, app: Any, tasks: Sequence[str], scope: contextlib.AsyncExitStack) -> None:
+        self._client = client
+        self._app = app
+        self._tasks = tuple(tasks)
+        self._scope = scope
+
+    @classmethod
+    async def attach(cls, client: Any, args: argparse.Namespace) -> Self:
+        """vLLM's OpenAI application around a started engine, with its lifespan entered."""
+        from vllm.entrypoints.launchers.api_server.app_state import init_app_state
+        from vllm.entrypoints.launchers.app import build_app
+
+        tasks = await client.get_supported_tasks()
+        await client.reset_mm_cache()
+        app = build_app(args, tasks, client.model_config)
+        await init_app_state(client, app.state, args, tasks)
+        app.state.server = StopWish()
+        scope = contextlib.AsyncExitStack()
+        await scope.enter_async_context(app.router.lifespan_context(app))
+        return cls(client, app, tasks, scope)
+
+    @property
+    def app(self) -> AsgiApp:
+        app: AsgiApp = self._app
+        return app
+
+    @property
+    def effective(self) -> Mapping[str, str | int | bool]:
+        config = self._client.vllm_config
+        model = config.model_config
+        return {
+            "maxModelLen": int(model.max_model_len),
+            "dtype": str(model.dtype).removeprefix("torch."),
+            "enforceEager": bool(model.enforce_eager),
+            "maxNumSeqs": int(config.scheduler_config.max_num_seqs),
+            "quantization": str(model.quantization or "none"),
+            "tasks": ",".join(sorted(self._tasks)),
+        }
+
+    @property
+    def errored(self) -> bool:
+        return bool(self._client.errored)
+
+    def counters(self) -> Counters:
+        return series.counters()
+
+    def metrics(self) -> str:
+        return series.text()
+
+    def rename(self, names: Sequence[str]) -> None:
+        from vllm.entrypoints.openai.models.protocol import BaseModelPath
+
+        # One list, shared by everything that looks names up: changed in place.
+        served = self._app.state.openai_serving_models.base_model_paths
+        root = served[0].model_path
+        served[:] = [BaseModelPath(name=name, model_path=root) for name in names]
+
+    async def first_answer(self) -> FirstAnswer:
+        if "generate" in self._tasks:
+            return await question.generate(self._client)
+        return await question.encode(self._client, self._tasks)
+
+    async def abort_all(self) -> None:
+        # First in this process, so that streams end also with an engine that hangs.
+        output = self._client.output_processor
+        await self._client.abort([*output.request_states, *output.parent_requests], internal=True)
+
+    async def stop(self, seconds: float) -> None:
+        with contextlib.suppress(Exception):
+            await self._scope.aclose()
+        await asyncio.to_thread(self._client.shutdown, seconds)

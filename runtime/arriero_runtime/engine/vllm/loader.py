@@ -1,0 +1,84 @@
+"""From flags and a folder to a running vLLM with its OpenAI application, in this process."""
+
+import argparse
+import asyncio
+import logging
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from arriero_api.contract import Phase
+from arriero_runtime.engine.vllm import arguments
+from arriero_runtime.engine.vllm.engine import VllmEngine
+from arriero_runtime.engine.vllm.explain import explained_exception
+
+log = logging.getLogger(__name__)
+
+
+class VllmLoader:
+    """`arriero_runtime.engine.protocol.EngineLoader` for vLLM."""
+
+    def __init__(self, flags: Sequence[str]) -> None:
+        self._flags = tuple(flags)
+        self._args: argparse.Namespace | None = None
+
+    async def check_arguments(self) -> None:
+        """Raises StartError (InvalidArguments). Imports vLLM, in a thread."""
+        arguments.refuse_owned(self._flags)
+        self._args = await asyncio.to_thread(self._parse)
+
+    def _parse(self) -> argparse.Namespace:
+        try:
+            return arguments.parse(self._flags)
+        except Exception as error:
+            raise explained_exception(error, Phase.RESOLVING) from error
+
+    async def load(self, folder: Path, names: Sequence[str]) -> VllmEngine:
+        """Raises StartError. Blocking work is done in a thread: the event loop goes on answering."""
+        if self._args is None:
+            await self.check_arguments()
+        args = self._args
+        assert args is not None
+        args.model = str(folder)
+        args.served_model_name = list(names)
+        _stay_offline()
+        try:
+            client = await asyncio.to_thread(_start, args)
+            return await VllmEngine.attach(client, args)
+        except Exception as error:
+            log.exception("the engine did not start")
+            raise explained_exception(error, Phase.LOADING) from error
+
+
+def _stay_offline() -> None:
+    """The model is a folder: neither this process nor the engine's ask a hub for anything any more."""
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    from huggingface_hub import constants
+
+    constants.HF_HUB_OFFLINE = True
+
+
+def _start(args: argparse.Namespace) -> Any:
+    """The engine's client, with its processes started and the weights loaded. Blocking, for minutes."""
+    from vllm.engine.arg_utils import AsyncEngineArgs
+    from vllm.entrypoints.launchers.cli_args import propagate_flash_late_interaction
+    from vllm.platforms import current_platform
+    from vllm.usage.usage_lib import UsageContext
+    from vllm.utils.system_utils import decorate_logs
+    from vllm.v1.engine.async_llm import AsyncLLM
+
+    decorate_logs("APIServer", skip_if_decorated=True)
+    if args.enforce_eager and current_platform.is_cpu():
+        # Eager means eager: else the first log probabilities compile a function, for seconds, with a C++ compiler.
+        os.environ.setdefault("TORCH_COMPILE_DISABLE", "1")
+    engine_args = AsyncEngineArgs.from_cli_args(args)
+    propagate_flash_late_interaction(args, engine_args)
+    config = engine_args.create_engine_config(usage_context=UsageContext.OPENAI_API_SERVER)
+    return AsyncLLM.from_vllm_config(
+        vllm_config=config,
+        usage_context=UsageContext.OPENAI_API_SERVER,
+        enable_log_requests=engine_args.enable_log_requests,
+        aggregate_engine_logging=engine_args.aggregate_engine_logging,
+        disable_log_stats=engine_args.disable_log_stats,
+    )

@@ -1,0 +1,29 @@
+"""A start that cannot go on, as an exception that carries the failure to report."""
+
+from collections.abc import Mapping
+
+from arriero_api import reasons
+from arriero_api.contract import Failure, Phase
+
+
+class StartError(Exception):
+    """The model cannot be served; `failure` is what people get to read."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(f"{failure.reason}: {failure.message}")
+        self.failure = failure
+
+
+def failure(
+    reason: str, message: str, phase: Phase, *, remedy: str = "", details: Mapping[str, str | int] | None = None
+) -> Failure:
+    """A failure of the catalogue: its remedy where none is given. Raises KeyError for an unknown reason."""
+    known = reasons.reason(reason)
+    return Failure(known.name, message, remedy or known.remedy, phase, details or {})
+
+
+def start_error(
+    reason: str, message: str, phase: Phase, *, remedy: str = "", details: Mapping[str, str | int] | None = None
+) -> StartError:
+    """As `failure`, ready to raise."""
+    return StartError(failure(reason, message, phase, remedy=remedy, details=details))

@@ -1,0 +1,73 @@
+"""The file registrations.json: read at the start, followed while running.
+
+A ConfigMap volume is changed by swapping the link `..data`, so one look at that link and at the file tells of a change.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from arriero_api.contract import ContractError, NameKind, Registrations, registrations_hash
+
+POLL_SECONDS: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A file that could be read. `names` are in the order to serve them: the model's own first."""
+
+    registrations: Registrations
+    hash: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        ordered = sorted(self.registrations.names, key=lambda entry: entry.kind is not NameKind.MODEL)
+        return tuple(dict.fromkeys(entry.name for entry in ordered))
+
+
+def read(path: Path) -> Applied:
+    """Raises ContractError for a file that is missing or cannot be used."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ContractError(f"registrations: {path}: {error}") from error
+    return Applied(Registrations.from_json(text), registrations_hash(text))
+
+
+async def watch(
+    path: Path, start: Applied | None, apply: Callable[[Applied], None], complain: Callable[[str], None]
+) -> None:
+    """Call `apply` for every changed file, `complain` once for each broken one; never returns.
+
+    A broken file changes nothing: the names that were applied last stay.
+    """
+    seen: tuple[object, ...] | None = None
+    last = start.hash if start else ""
+    while True:
+        mark = _mark(path)
+        if mark != seen:
+            seen = mark
+            try:
+                found = read(path)
+            except ContractError as error:
+                complain(f"{error}; the names stay as they were")
+            else:
+                if found.hash != last:
+                    last = found.hash
+                    apply(found)
+        await asyncio.sleep(POLL_SECONDS)
+
+
+def _mark(path: Path) -> tuple[object, ...]:
+    """What changes whenever the file's content does."""
+    try:
+        target = str((path.parent / "..data").readlink())
+    except OSError:
+        target = ""
+    try:
+        stat = path.stat()
+    except OSError:
+        return (target,)
+    return (target, stat.st_ino, stat.st_mtime_ns, stat.st_size)

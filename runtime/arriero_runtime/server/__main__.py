@@ -1,0 +1,46 @@
+"""`python3 -m arriero_runtime.server`: the supervisor's child. Takes the supervisor's command line."""
+
+import asyncio
+import logging
+import os
+import sys
+
+from arriero_runtime import cli
+from arriero_runtime.channel import Channel
+
+
+def main() -> int:
+    """The exit code; what went wrong has been told to the supervisor by then."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    options = cli.parse(sys.argv[1:])
+    channel = Channel.from_environment()
+    from arriero_runtime.server import environment
+
+    environment.prepare(os.environ, options.cache_dir)
+    # Only now: these read the environment when they are imported.
+    from arriero_runtime.engine.vllm import VllmLoader
+    from arriero_runtime.server.serving import Serving
+
+    async def run() -> int:
+        return await Serving(options, VllmLoader(options.engine_args), channel).run()
+
+    # Not asyncio.run: its end waits for threads, and one that loads an engine cannot be hurried.
+    return _loop().run_until_complete(run())
+
+
+def _loop() -> asyncio.AbstractEventLoop:
+    """The faster loop where the engine has brought it along, as the engine's own server does."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop()
+    loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
+    return loop
+
+
+if __name__ == "__main__":  # the engine's processes import this module again
+    CODE = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Threads that wait for a hub or a loading engine must not hold up the end.
+    os._exit(CODE)

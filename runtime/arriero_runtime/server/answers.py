@@ -1,0 +1,102 @@
+"""Errors of our own in the form of the OpenAI API: {"error": {message, type, param, code}}."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from arriero_runtime.engine.protocol import Send
+
+RETRY_SECONDS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An answer that refuses a request. `extra` goes beside the message; `headers` are names in lower case."""
+
+    status: int
+    kind: str
+    message: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def body(self) -> str:
+        """JSON, also the data of an error event in a stream."""
+        error = {"message": self.message, "type": self.kind, "param": None, "code": self.status, **self.extra}
+        return json.dumps({"error": error}, ensure_ascii=False)
+
+    async def send(self, send: Send) -> None:
+        """The whole response."""
+        await reply(send, self.status, self.body, self.headers)
+
+
+async def reply(send: Send, status: int, body: str, headers: Mapping[str, str] | None = None) -> None:
+    """A JSON response."""
+    data = body.encode()
+    pairs = {"content-type": "application/json", "content-length": str(len(data)), **(headers or {})}
+    await send(
+        {
+            "type": "http.response.start",
+            "status": status,
+            "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in pairs.items()],
+        }
+    )
+    await send({"type": "http.response.body", "body": data})
+
+
+def not_found(method: str, path: str) -> Refusal:
+    """No such route here, whatever the engine itself may have."""
+    return Refusal(404, "NotFoundError", f"There is no {method} {path}.")
+
+
+def wrong_method(path: str, allowed: frozenset[str]) -> Refusal:
+    """The route exists for other methods."""
+    methods = ", ".join(sorted(allowed))
+    return Refusal(405, "BadRequestError", f"{path} takes {methods}.", {"allow": methods})
+
+
+def too_large(limit: int) -> Refusal:
+    """The body exceeds the limit; the connection ends, as the rest of the body is not read."""
+    return Refusal(
+        413,
+        "BadRequestError",
+        f"The request's body is larger than {limit // 1024 // 1024} MiB.",
+        {"connection": "close"},
+    )
+
+
+def not_ready(phase: str, progress: str) -> Refusal:
+    """The model cannot answer yet."""
+    words = f"The model is not ready: {phase}" + (f", {progress}" if progress else "") + "."
+    return Refusal(503, "ServiceUnavailableError", words, {"retry-after": str(RETRY_SECONDS)}, {"phase": phase})
+
+
+def stopping() -> Refusal:
+    """This pod is about to stop; another connection finds another pod."""
+    return Refusal(
+        503,
+        "ServiceUnavailableError",
+        "This replica is stopping; try again.",
+        {"retry-after": "1", "connection": "close"},
+        {"phase": "Draining"},
+    )
+
+
+def timed_out(seconds: float) -> Refusal:
+    """The request took longer than the resource allows."""
+    return Refusal(
+        504,
+        "TimeoutError",
+        f"The request took longer than {seconds:g} seconds (spec.serving.requestTimeoutSeconds) and was ended.",
+    )
+
+
+def cut_off() -> Refusal:
+    """The drain's time is over."""
+    return Refusal(
+        503,
+        "ServiceUnavailableError",
+        "The request was ended because this replica stops (spec.serving.drainSeconds is over).",
+        {"retry-after": "1", "connection": "close"},
+    )

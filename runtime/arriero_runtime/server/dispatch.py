@@ -1,0 +1,118 @@
+"""The one application of port 8080, plain ASGI: size limit, allow-list, then the engine's own application.
+
+No middleware class stands between client and engine, so throughput and latency stay the engine's.
+"""
+
+import asyncio
+from dataclasses import dataclass, field
+
+from arriero_api.contract import Phase
+from arriero_runtime.engine.protocol import AsgiApp, Receive, Scope, Send
+from arriero_runtime.lifecycle import LifeCycle
+from arriero_runtime.server import answers
+from arriero_runtime.server.answers import Refusal
+from arriero_runtime.server.exchange import Exchange
+from arriero_runtime.server.routes import MAX_BODY_BYTES, ROUTES, Kind
+
+_SERVING = (Phase.READY, Phase.DRAINING)
+
+
+@dataclass
+class Dispatcher:
+    """`app` is the engine's application once there is one; `refusing` ends the acceptance of requests in a drain."""
+
+    life: LifeCycle
+    request_timeout_seconds: float
+    max_body: int = MAX_BODY_BYTES
+    app: AsgiApp | None = None
+    refusing: bool = False
+    completed: int = 0
+    cut: int = 0
+    _open: set[Exchange] = field(default_factory=set)
+    _idle: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self._idle.set()
+
+    @property
+    def in_flight(self) -> int:
+        """Requests that the engine works on, or that wait for it."""
+        return len(self._open)
+
+    async def idle(self, seconds: float) -> bool:
+        """Wait up to so long until no request is under way."""
+        try:
+            await asyncio.wait_for(self._idle.wait(), seconds)
+        except TimeoutError:
+            return False
+        return True
+
+    def cut_all(self, refusal: Refusal) -> None:
+        """End every request under way."""
+        for exchange in tuple(self._open):
+            exchange.cut(refusal)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        if scope["type"] != "http":
+            return
+        if refusal := self._too_large(scope):
+            await refusal.send(send)
+            return
+        method, path = scope["method"], scope["path"]
+        methods = ROUTES.get(path)
+        if methods is None:
+            await answers.not_found(method, path).send(send)
+        elif method not in methods:
+            await answers.wrong_method(path, frozenset(methods)).send(send)
+        else:
+            await self._answer(methods[method], scope, receive, send)
+
+    def _too_large(self, scope: Scope) -> Refusal | None:
+        for name, value in scope["headers"]:
+            if name == b"content-length" and value.isdigit() and int(value) > self.max_body:
+                return answers.too_large(self.max_body)
+        return None
+
+    async def _answer(self, kind: Kind, scope: Scope, receive: Receive, send: Send) -> None:
+        if kind is Kind.HEALTH:
+            await self._health(send)
+        elif self.app is not None and kind is Kind.METRICS:
+            await self.app(scope, receive, send)
+        elif self.refusing:
+            await answers.stopping().send(send)
+        elif self.app is None or self.life.phase not in _SERVING:
+            await self._not_ready().send(send)
+        elif kind is Kind.LISTING:
+            await self.app(scope, receive, send)
+        else:
+            await self._work(self.app, scope, receive, send)
+
+    async def _health(self, send: Send) -> None:
+        if self.life.phase is Phase.READY:
+            await answers.reply(send, 200, "{}")
+        else:
+            await self._not_ready().send(send)
+
+    def _not_ready(self) -> Refusal:
+        return answers.not_ready(self.life.phase.value, self.life.status.progress.message)
+
+    async def _work(self, app: AsgiApp, scope: Scope, receive: Receive, send: Send) -> None:
+        exchange = Exchange(receive, send, self.max_body, closing=self.life.phase is Phase.DRAINING)
+        limit = self.request_timeout_seconds
+        timer = asyncio.get_running_loop().call_later(limit, lambda: exchange.cut(answers.timed_out(limit)))
+        self._open.add(exchange)
+        self._idle.clear()
+        try:
+            await exchange.run(app, scope)
+        finally:
+            timer.cancel()
+            self._open.discard(exchange)
+            if exchange.was_cut:
+                self.cut += 1
+            else:
+                self.completed += 1
+            if not self._open:
+                self._idle.set()

@@ -1,0 +1,109 @@
+"""One request on its way through the engine's application, which can be cut short in an orderly way.
+
+Cutting looks like a client that has gone: the application then stops the engine's work by itself, whatever tasks it
+has made. The real client gets an error, or in a stream an error event and the stream's proper end.
+"""
+
+import asyncio
+import logging
+from typing import Any, Final
+
+from arriero_runtime.engine.protocol import AsgiApp, Message, Receive, Scope, Send
+from arriero_runtime.server.answers import Refusal, too_large
+
+_LEAVE_SECONDS: Final = 5.0
+"""How long an application may take to notice that its client has gone."""
+_DONE_EVENT: Final = b"data: [DONE]\n\n"
+log = logging.getLogger(__name__)
+
+
+class Exchange:
+    """Runs one request. `closing` asks the client to open a new connection for its next request."""
+
+    def __init__(self, receive: Receive, send: Send, max_body: int, *, closing: bool = False) -> None:
+        self._receive = receive
+        self._send = send
+        self._left = max_body
+        self._max_body = max_body
+        self._closing = closing
+        self._cut: asyncio.Future[Refusal] = asyncio.get_running_loop().create_future()
+        self._started = False
+        self._stream = False
+        self._ended = False
+
+    @property
+    def was_cut(self) -> bool:
+        return self._cut.done()
+
+    def cut(self, refusal: Refusal) -> None:
+        """End it now, for the reason given. Harmless when repeated, or after its end."""
+        if not self._cut.done():
+            self._cut.set_result(refusal)
+
+    async def run(self, app: AsgiApp, scope: Scope) -> None:
+        """Until the application has answered, or the exchange is cut. Raises what the application raises."""
+        task = asyncio.ensure_future(app(scope, self._incoming, self._outgoing))
+        try:
+            await self._done_or_cut(task)
+            if self._cut.done():
+                task.add_done_callback(_note)
+                await self._last_words(self._cut.result())
+                await asyncio.wait({task}, timeout=_LEAVE_SECONDS)
+        finally:
+            if not task.done():
+                task.cancel()
+        if not self._cut.done():
+            task.result()
+
+    async def _done_or_cut(self, other: "asyncio.Future[Any]") -> None:
+        both: set[asyncio.Future[Any]] = {other, self._cut}
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+
+    async def _last_words(self, refusal: Refusal) -> None:
+        if self._ended:
+            return
+        if not self._started:
+            await refusal.send(self._send)
+        elif self._stream:
+            event = f"data: {refusal.body}\n\n".encode()
+            await self._send({"type": "http.response.body", "body": event + _DONE_EVENT})
+        # An answer that is not a stream and broke off in the middle has no proper end: the connection is closed.
+
+    async def _incoming(self) -> Message:
+        if self._cut.done():
+            return {"type": "http.disconnect"}
+        real = asyncio.ensure_future(self._receive())
+        try:
+            await self._done_or_cut(real)
+        finally:
+            if not real.done():
+                real.cancel()
+        if self._cut.done():
+            return {"type": "http.disconnect"}
+        message = real.result()
+        self._left -= len(message.get("body", b""))
+        if self._left < 0:
+            self.cut(too_large(self._max_body))
+            return {"type": "http.disconnect"}
+        return message
+
+    async def _outgoing(self, message: Message) -> None:
+        if self._cut.done():
+            raise OSError("the request was ended")
+        if message["type"] == "http.response.start":
+            self._started = True
+            headers = list(message.get("headers", []))
+            self._stream = any(
+                name.lower() == b"content-type" and value.startswith(b"text/event-stream") for name, value in headers
+            )
+            if self._closing:
+                message = {**message, "headers": [*headers, (b"connection", b"close")]}
+        elif message["type"] == "http.response.body" and not message.get("more_body", False):
+            self._ended = True
+        await self._send(message)
+
+
+def _note(task: "asyncio.Future[None]") -> None:
+    """An application that was cut short may end with any error: its client has been answered already."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.debug("a request that was cut ended with %r", error)

@@ -1,0 +1,49 @@
+"""uvicorn on one port, from the first second on; its life is ours, not that of signals."""
+
+import contextlib
+import socket
+from collections.abc import Iterator
+from typing import Final
+
+import uvicorn
+
+from arriero_runtime.engine.protocol import AsgiApp
+
+_CLOSE_SECONDS: Final = 2
+_BACKLOG: Final = 2048
+_KEEP_ALIVE_SECONDS: Final = 75
+"""Longer than what usual proxies keep idle connections, so that they close first."""
+
+
+class HttpServer(uvicorn.Server):
+    """Without signal handlers."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def make(app: AsgiApp) -> HttpServer:
+    """The server for `app`; `serve(sockets=[…])` runs it until `should_exit` is set."""
+    return HttpServer(
+        uvicorn.Config(
+            app,
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=_CLOSE_SECONDS,
+            timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        )
+    )
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket; an empty host means all addresses, IPv6 too where there is any. Raises OSError."""
+    if host:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    if socket.has_dualstack_ipv6():
+        with contextlib.suppress(OSError):
+            return socket.create_server(("", port), family=socket.AF_INET6, backlog=_BACKLOG, dualstack_ipv6=True)
+    return socket.create_server(("", port), backlog=_BACKLOG)

@@ -1,0 +1,162 @@
+"""The whole life of the server: open the port, bring the model up, serve, drain, end."""
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+from collections.abc import Coroutine
+from typing import Any, Final
+
+from arriero_api.contract import Failure, Phase
+from arriero_api.pod import ENGINE_STOP_SECONDS
+from arriero_runtime import registrations
+from arriero_runtime.channel import Channel, Drain, Drained, Failed, Message, Status
+from arriero_runtime.cli import ServeOptions
+from arriero_runtime.engine.protocol import Engine, EngineLoader
+from arriero_runtime.failing import StartError, failure
+from arriero_runtime.lifecycle import LifeCycle
+from arriero_runtime.server import http, pulse
+from arriero_runtime.server.bringup import BringUp
+from arriero_runtime.server.dispatch import Dispatcher
+from arriero_runtime.server.drain import drain
+from arriero_runtime.server.names import Names
+
+_FLUSH_SECONDS: Final = 2.0
+_ENGINE_SECONDS: Final = ENGINE_STOP_SECONDS - 5
+_LAST_WORDS_SECONDS: Final = 1.0
+log = logging.getLogger(__name__)
+
+
+class Serving:
+    """One server. `channel` is None where no supervisor has started it."""
+
+    def __init__(self, options: ServeOptions, loader: EngineLoader, channel: Channel | None) -> None:
+        self._options = options
+        self._channel = channel
+        self.life = LifeCycle(lambda status: self._post(Status(status)))
+        self.dispatcher = Dispatcher(self.life, options.request_timeout_seconds)
+        self.names = Names(self.life)
+        self._start = BringUp(options, loader, self.life, self.dispatcher, self.names)
+        self._http = http.make(self.dispatcher)
+        self._stop = asyncio.Event()
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def _post(self, message: Message) -> None:
+        if self._channel is not None:
+            self._channel.send(message)
+
+    def stop(self) -> None:
+        """Drain and end. Harmless when repeated."""
+        self._stop.set()
+
+    async def run(self) -> int:
+        """The exit code: 0 after a drain, 1 after a failure."""
+        try:
+            listening = http.listen(self._options.host, self._options.port)
+        except OSError as error:
+            return await self._fail(failure("EngineFailed", f"Port {self._options.port}: {error}", Phase.EMPTY))
+        self._listen_to_signals()
+        serving = self._background(self._http.serve(sockets=[listening]))
+        self._background(pulse.beat(self._post, self.dispatcher, lambda: self._start.engine))
+        self._background(pulse.snapshots(self._post, lambda: self._start.engine))
+        try:
+            return await self._live()
+        finally:
+            await self._close(serving, listening)
+
+    async def _live(self) -> int:
+        stop = self._background(self._stop.wait())
+        start = self._background(self._start.run())
+        await asyncio.wait({stop, start}, return_when=asyncio.FIRST_COMPLETED)
+        if not start.done():
+            return self._stop_in_start()
+        try:
+            engine = start.result()
+        except StartError as error:
+            return await self._fail(error.failure)
+        self._background(self._follow_registrations())
+        death = self._background(pulse.death(engine))
+        await asyncio.wait({stop, death}, return_when=asyncio.FIRST_COMPLETED)
+        if not death.done():
+            drained = self._background(self._drain(engine))
+            await asyncio.wait({drained, death}, return_when=asyncio.FIRST_COMPLETED)
+            if drained.done():
+                self._post(drained.result())
+                return await self._end_engine(engine)
+        return await self._fail(failure("EngineDied", "The engine's process has ended.", self.life.phase))
+
+    def _stop_in_start(self) -> int:
+        """Nothing is served yet, so there is nothing to wait for; the supervisor ends what is left running."""
+        log.info("stopped while starting, in phase %s", self.life.phase)
+        self.dispatcher.refusing = True
+        self.life.enter(Phase.DRAINING)
+        self._post(Drained(0, 0))
+        return 0
+
+    async def _drain(self, engine: Engine) -> Drained:
+        return await drain(
+            self.life,
+            self.dispatcher,
+            engine,
+            endpoint_delay_seconds=self._options.endpoint_delay_seconds,
+            drain_seconds=self._options.drain_seconds,
+        )
+
+    async def _end_engine(self, engine: Engine) -> int:
+        self.life.progress("stopping the engine")
+        self._http.should_exit = True
+        try:
+            await asyncio.wait_for(engine.stop(_ENGINE_SECONDS), ENGINE_STOP_SECONDS)
+        except TimeoutError:
+            log.warning("the engine did not stop within %d seconds", ENGINE_STOP_SECONDS)
+        self.dispatcher.app = None
+        self.life.enter(Phase.EMPTY)
+        return 0
+
+    async def _fail(self, found: Failure) -> int:
+        log.error("%s: %s", found.reason, found.message)
+        self.dispatcher.refusing = True
+        self.life.fail(found)
+        self._post(Failed(found))
+        await self.dispatcher.idle(_LAST_WORDS_SECONDS)
+        return 1
+
+    async def _follow_registrations(self) -> None:
+        await registrations.watch(
+            self._options.registrations,
+            self.names.applied,
+            self.names.apply,
+            lambda words: log.warning("%s", words),
+        )
+
+    async def _close(self, serving: asyncio.Task[Any], listening: socket.socket) -> None:
+        self._http.should_exit = True
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(serving), 3 + _LAST_WORDS_SECONDS)
+        for task in self._tasks:
+            task.cancel()
+        listening.close()
+        if self._channel is not None:
+            await asyncio.to_thread(self._channel.flush, _FLUSH_SECONDS)
+
+    def _background(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        return task
+
+    def _listen_to_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.stop)
+        if self._channel is not None:
+            loop.add_reader(self._channel.fileno(), self._hear, loop, self._channel)
+
+    def _hear(self, loop: asyncio.AbstractEventLoop, channel: Channel) -> None:
+        messages, alive = channel.poll()
+        if any(isinstance(message, Drain) for message in messages):
+            self.stop()
+        if not alive:
+            # Without a supervisor nothing would end this process with its pod.
+            loop.remove_reader(channel.fileno())
+            self.stop()

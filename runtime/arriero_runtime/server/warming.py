@@ -1,0 +1,29 @@
+"""Is the first answer one that a model with sound weights gives?"""
+
+import math
+
+from arriero_api.contract import Phase
+from arriero_runtime.engine.protocol import Engine, FirstAnswer
+from arriero_runtime.failing import start_error
+
+
+async def warm(engine: Engine) -> None:
+    """Ask once. Raises StartError (NoUsableAnswer) where nothing usable comes back."""
+    try:
+        answer = await engine.first_answer()
+    except Exception as error:
+        words = f"The engine could not answer its first question: {type(error).__name__}: {error}"
+        raise start_error("NoUsableAnswer", words[:500], Phase.WARMING) from error
+    if fault := unusable(answer):
+        raise start_error("NoUsableAnswer", f"The engine's first answer {fault}.", Phase.WARMING)
+
+
+def unusable(answer: FirstAnswer) -> str:
+    """What is wrong with the answer, in words that follow "the answer"; empty when nothing is."""
+    if not answer.values:
+        return "is empty"
+    if not all(math.isfinite(value) for value in answer.values):
+        return "has numbers that are not finite"
+    if all(value == 0.0 for value in answer.values) and len(answer.values) > 1 and not answer.text:
+        return "is all zeros"
+    return ""

@@ -1,0 +1,1 @@
+"""Where models come from: the hub, a claim, a folder of the image."""

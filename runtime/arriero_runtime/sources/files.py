@@ -1,0 +1,52 @@
+"""Which files of a repository the engine needs, and which are there twice or for others."""
+
+from collections.abc import Iterable
+from fnmatch import fnmatch
+from pathlib import PurePosixPath
+from typing import Final
+
+_FOLDERS_OF_OTHERS: Final = ("original", "onnx", "openvino", "coreml", "metal", "flax", "tf", "runs", "checkpoint-*")
+_SMALL: Final = ("*.json", "*.jinja", "*.txt", "*.model", "*.tiktoken", "*.spm", "*.vocab", "*.bpe")
+_WEIGHTS: Final = (("*.safetensors",), ("*.bin", "*.pt", "*.pth"))
+"""Kinds of weights, the wanted one first: only the first that a repository has is fetched."""
+_CONSOLIDATED: Final = "consolidated*"
+_NOT_WEIGHTS: Final = ("training_args.bin", "optimizer*", "scheduler*", "rng_state*", "scaler*")
+_CONFIGURATIONS: Final = ("config.json", "params.json")
+
+
+def needed(paths: Iterable[str]) -> list[str]:
+    """The paths to fetch, sorted. Weights are safetensors where there are any, without a second copy in one piece."""
+    kept = [path for path in paths if not _of_others(path)]
+    weights = _one_copy(_weights(kept))
+    return sorted({path for path in kept if _matches(path, _SMALL)} | set(weights))
+
+
+def lacks(paths: Iterable[str]) -> str:
+    """What the engine misses among these files, in words; empty when nothing is missing."""
+    found = list(paths)
+    if not any(path in _CONFIGURATIONS for path in found):
+        return "config.json"
+    return "" if _weights(found) else "weights (*.safetensors)"
+
+
+def _of_others(path: str) -> bool:
+    folders = PurePosixPath(path).parts[:-1]
+    return any(fnmatch(folder, pattern) for folder in folders for pattern in _FOLDERS_OF_OTHERS)
+
+
+def _matches(path: str, patterns: Iterable[str]) -> bool:
+    name = PurePosixPath(path).name
+    return any(fnmatch(name, pattern) for pattern in patterns)
+
+
+def _weights(paths: list[str]) -> list[str]:
+    for patterns in _WEIGHTS:
+        found = [path for path in paths if _matches(path, patterns) and not _matches(path, _NOT_WEIGHTS)]
+        if found:
+            return found
+    return []
+
+
+def _one_copy(weights: list[str]) -> list[str]:
+    parts = [path for path in weights if not _matches(path, (_CONSOLIDATED,))]
+    return parts or weights

@@ -1,0 +1,80 @@
+"""Models of a Hugging Face hub: look up a revision, list what to fetch. Blocking."""
+
+import os
+import re
+import time
+from dataclasses import dataclass
+from typing import Final
+
+from huggingface_hub import HfApi, ModelInfo
+from huggingface_hub.errors import HfHubHTTPError
+
+from arriero_api.contract import Phase
+from arriero_runtime.failing import start_error
+from arriero_runtime.sources import files
+from arriero_runtime.sources.hub_errors import explain
+
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}")
+_TIMEOUT_SECONDS: Final = 10
+_PAUSES_SECONDS: Final = (1.0, 3.0)
+"""Before the second and third try of a look-up that a passing fault of the hub may have hit."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteModel:
+    """A model as the hub lists it at one commit. `files` are the needed ones with their sizes in bytes."""
+
+    repository: str
+    revision: str
+    commit: str
+    files: tuple[tuple[str, int], ...]
+
+    @property
+    def size(self) -> int:
+        return sum(size for _, size in self.files)
+
+
+def is_commit(revision: str) -> bool:
+    """A full commit, which always names the same files."""
+    return _COMMIT.fullmatch(revision) is not None
+
+
+def token() -> str | bool:
+    """The pod's token for the hub, or False: nothing else on the machine is looked for."""
+    return os.environ.get("HF_TOKEN", "").strip() or False
+
+
+def look_up(repository: str, revision: str) -> RemoteModel:
+    """The model at a branch, tag or commit (empty: the main branch). Raises StartError."""
+    wanted = revision or "main"
+    info = _model_info(repository, wanted)
+    sizes = {entry.rfilename: entry.size or 0 for entry in info.siblings or []}
+    needed = tuple((path, sizes[path]) for path in files.needed(sizes))
+    if missing := files.lacks(path for path, _ in needed):
+        raise start_error(
+            "ModelIncomplete",
+            f"The repository {repository} has no {missing} at revision {wanted}.",
+            Phase.RESOLVING,
+            remedy="Use a repository that holds the model in the transformers format.",
+        )
+    if info.sha is None:
+        raise start_error("DownloadFailed", f"The hub names no commit for {repository}@{wanted}.", Phase.RESOLVING)
+    return RemoteModel(repository, wanted, info.sha, needed)
+
+
+def _model_info(repository: str, revision: str) -> ModelInfo:
+    api = HfApi(token=token())
+    for pause in (*_PAUSES_SECONDS, None):
+        try:
+            return api.model_info(repository, revision=revision, files_metadata=True, timeout=_TIMEOUT_SECONDS)
+        except Exception as error:
+            if pause is None or not _passing(error):
+                raise explain(error, repository, revision, Phase.RESOLVING) from error
+            time.sleep(pause)
+    raise AssertionError("the last try raises or returns")
+
+
+def _passing(error: Exception) -> bool:
+    if isinstance(error, HfHubHTTPError):
+        return error.response.status_code >= 500
+    return True

@@ -1,0 +1,97 @@
+"""What went wrong between pod and hub, as a failure that names repository, revision and remedy.
+
+The texts are our own: those of the client may carry signed addresses.
+"""
+
+import errno
+import re
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import urlsplit
+
+from httpx2 import HTTPError
+from huggingface_hub import constants
+from huggingface_hub.errors import (
+    GatedRepoError,
+    HfHubHTTPError,
+    HFValidationError,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+)
+
+from arriero_api.contract import Phase
+from arriero_runtime.failing import StartError, start_error
+
+_DISK_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_QUERY: Final = re.compile(r"\?[^\s'\"]*")
+_CREDENTIALS: Final = re.compile(r"//[^/\s@]*@|hf_[A-Za-z0-9]{8,}|Bearer \S+")
+
+
+def endpoint() -> str:
+    """The hub's address, without credentials."""
+    parts = urlsplit(constants.ENDPOINT)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+
+
+def explain(error: Exception, repository: str, revision: str, phase: Phase) -> StartError:
+    """The failure for whatever the hub's client raised."""
+    if isinstance(error, StartError):
+        return error
+    where = f"{repository} at revision {revision}"
+    for cause in _chain(error):
+        if isinstance(cause, HfHubHTTPError):
+            return _answered(cause, repository, revision, phase)
+        if isinstance(cause, HTTPError):
+            return start_error(
+                "SourceUnreachable", f"{endpoint()} does not answer ({_kind(cause)}) for {where}.", phase
+            )
+        if isinstance(cause, HFValidationError):
+            return start_error("ModelNotFound", f"{repository!r} is not the name of a repository.", phase)
+        if isinstance(cause, OSError) and cause.errno in _DISK_FULL:
+            return start_error("CacheTooSmall", f"The cache volume is full while {where} is fetched.", phase)
+    return start_error("DownloadFailed", f"{where} from {endpoint()}: {_plain(error)}", phase)
+
+
+def _answered(error: HfHubHTTPError, repository: str, revision: str, phase: Phase) -> StartError:
+    status = error.response.status_code
+    code = error.response.headers.get("X-Error-Code", "")
+    where = f"{repository} at revision {revision}"
+    if isinstance(error, GatedRepoError) or (status in (401, 403) and code != "RepoNotFound"):
+        return start_error("Unauthorized", f"{endpoint()} refuses access to {where} ({status}).", phase)
+    if isinstance(error, RevisionNotFoundError):
+        return start_error(
+            "RevisionNotFound", f"{endpoint()} knows {repository}, but not its revision {revision}.", phase
+        )
+    if isinstance(error, RepositoryNotFoundError) or (status == 404 and phase is Phase.RESOLVING):
+        return start_error("ModelNotFound", f"{endpoint()} has no repository {where}.", phase)
+    if status == 429:
+        wait = error.response.headers.get("Retry-After", "")
+        details: dict[str, str | int] = {"retryAfterSeconds": int(wait)} if wait.isdigit() else {}
+        again = f"; it asks to wait {wait} seconds" if details else ""
+        return start_error(
+            "SourceRateLimited",
+            f"{endpoint()} takes no further request (429) for {where}{again}.",
+            phase,
+            details=details,
+        )
+    reason = "SourceUnreachable" if phase is Phase.RESOLVING and status >= 500 else "DownloadFailed"
+    return start_error(reason, f"{endpoint()} answers {status} for {where}.", phase)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _kind(error: BaseException) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(error).__name__).lower()
+
+
+def _plain(error: Exception) -> str:
+    """The first line of the client's words, without anything that could be secret."""
+    first = next((line for line in str(error).splitlines() if line.strip()), "")
+    cleaned = _CREDENTIALS.sub("…", _QUERY.sub("", first))[:300]
+    return f"{_kind(error)}: {cleaned}" if cleaned else _kind(error)
