@@ -104,7 +104,7 @@ def _settings() -> kopf.OperatorSettings:
             group, _, version = kind.api_version.rpartition("/")
             settings.watching.label_selectors[group, version, kind.plural] = SELECTOR
     # Long-lived streams get lost in load balancers; replicas must not reconnect in step.
-    settings.watching.server_timeout = 300 + random.uniform(0, 60)
+    settings.watching.server_timeout = random.randint(300, 360)
     settings.watching.connect_timeout = 10
     settings.networking.request_timeout = 60
     settings.networking.connect_timeout = 10
@@ -112,5 +112,5 @@ def _settings() -> kopf.OperatorSettings:
     settings.networking.error_backoffs = _BACKOFFS
     settings.posting.enabled = False
     settings.execution.max_workers = 1
-    settings.process.ultimate_exiting_timeout = 20
+    settings.process.ultimate_exiting_timeout = 30
     return settings

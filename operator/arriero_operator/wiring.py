@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import signal
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -30,6 +31,10 @@ STUCK: Final = 120.0
 _EDGE_STOP: Final = 15.0
 
 MakeReconcile = Callable[[Kube, Cache, Settings], Reconcile]
+
+
+class WatchEnded(Exception):
+    """Kopf stopped by itself and said nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +96,16 @@ class Operator:
         await lease.release()
         self._edge_stop.set()
         await asyncio.wait([edge], timeout=_EDGE_STOP)
-        await _end([edge])
-        for task in done:
-            task.result()
+        if not edge.done():
+            # After an error Kopf's requests may wait for a login that never comes; nothing of ours is left to do.
+            _log.critical("Watch does not end", extra={"waited": _EDGE_STOP})
+            os._exit(1)
+        # Kopf ends by cancelling others, so its own error comes first.
+        for task in (edge, *done):
+            if not task.cancelled():
+                task.result()
+        if parts[0] not in done:
+            raise WatchEnded("the watch has ended without being asked to")
 
     async def _watch(self, queue: Queue) -> None:
         await watch(
