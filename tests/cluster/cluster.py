@@ -69,9 +69,9 @@ class Cluster:
             node.keep()
             if fake_nodes:
                 FakeNodes(components, found["kwok"]).keep(tainted=True)
-            images = _load_product(containerd) if product else None
             node.settle()
             components.settle()
+            images = _load_product(containerd) if product else None
             say("the cluster is ready")
         return cls(
             name=CLUSTER,

@@ -45,12 +45,14 @@ class Containerd:
         if not self._answers():
             self.records.end("containerd")
             self._keep(_BARE)
-        for task in self._ids("tasks"):
+        for task in self._ids("tasks", "list", "--quiet"):
             self._ctr("tasks", "delete", "--force", task)
-        for container in self._ids("containers"):
+        for container in self._ids("containers", "list", "--quiet"):
             self._ctr("containers", "delete", container)
-        for sandbox in self._ids("sandboxes"):
+        for sandbox in self._ids("sandboxes", "list")[1:]:  # the first line is a heading
             self._ctr("sandboxes", "remove", "--force", sandbox)
+        for lease in self._ids("leases", "list", "--quiet"):
+            self._ctr("leases", "delete", lease)
 
     def _keep(self, plugins: str) -> None:
         state = self.folder / "containerd"
@@ -68,12 +70,11 @@ class Containerd:
     def _answers(self) -> bool:
         return self.socket.exists() and self._ctr("version").returncode == 0
 
-    def _ids(self, kind: str) -> list[str]:
-        done = self._ctr(kind, "list", "--quiet") if kind != "sandboxes" else self._ctr(kind, "list")
+    def _ids(self, *command: str) -> list[str]:
+        done = self._ctr(*command)
         if done.returncode != 0:
-            raise ClusterError(f"containerd does not list its {kind}: {done.stderr.strip()}")
-        lines = done.stdout.splitlines()[1 if kind == "sandboxes" else 0 :]
-        return [line.split()[0] for line in lines if line.strip()]
+            raise ClusterError(f"`ctr {' '.join(command)}` failed: {done.stderr.strip()}")
+        return [line.split()[0] for line in done.stdout.splitlines() if line.strip()]
 
     def _ctr(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         command = [str(self.client), f"--address={self.socket}", f"--namespace={NAMESPACE}", *arguments]
