@@ -9,3 +9,4 @@ compile=("$uv" pip compile --quiet --python-version 3.11 --generate-hashes --no-
 "${compile[@]}" --extra operator pyproject.toml -o locks/operator.txt
 "${compile[@]}" --override locks/runtime-cpu.overrides.txt --extra runtime pyproject.toml locks/runtime-cpu.in -o locks/runtime-cpu.txt
 "${compile[@]}" --no-deps -c locks/runtime-cpu.txt locks/model-tools.in -o locks/model-tools.txt
+"${compile[@]}" locks/build.in -o locks/build.txt

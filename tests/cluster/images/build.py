@@ -14,12 +14,14 @@ from tests.cluster.images.paths import CHECKOUT
 __all__ = ["Images", "build_and_load", "operator_image", "runtime_cpu_image"]
 
 API = CHECKOUT / "crds" / "arriero_api"
-ENVIRONMENT = (
-    "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-    "PYTHONUNBUFFERED=1",
-    "PYTHONDONTWRITEBYTECODE=1",
+PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+PYTHON_ENVIRONMENT = ("PYTHONUNBUFFERED=1", "PYTHONDONTWRITEBYTECODE=1")
+RUNTIME_ENVIRONMENT = (
+    *PYTHON_ENVIRONMENT,
+    "DO_NOT_TRACK=1",
+    "HF_HUB_DISABLE_TELEMETRY=1",
+    "VLLM_NO_USAGE_STATS=1",
 )
-QUIET = ("DO_NOT_TRACK=1", "HF_HUB_DISABLE_TELEMETRY=1", "VLLM_NO_USAGE_STATS=1")
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ def operator_image() -> Image:
         _dependencies(environment.operator(), "operator.txt"),
         app(API, CHECKOUT / "operator" / "arriero_operator"),
     ]
-    return Image("arriero-operator", layers, _config("arriero_operator", ENVIRONMENT))
+    return Image("arriero-operator", layers, _config("arriero_operator", PYTHON_ENVIRONMENT))
 
 
 def runtime_cpu_image() -> Image:
@@ -47,7 +49,7 @@ def runtime_cpu_image() -> Image:
         _dependencies(environment.runtime(), "runtime-cpu.txt"),
         app(API, CHECKOUT / "runtime" / "arriero_runtime"),
     ]
-    return Image("arriero-runtime-cpu", layers, _config("arriero_runtime", (*ENVIRONMENT, *QUIET)))
+    return Image("arriero-runtime-cpu", layers, _config("arriero_runtime", RUNTIME_ENVIRONMENT))
 
 
 def build_and_load(socket: Path, ctr: Path, namespace: str = "k8s.io") -> Images:
@@ -67,10 +69,10 @@ def _dependencies(site_packages: Path, lock: str) -> Layer:
     return Layer(site_packages, digest.of_pins(CHECKOUT / "locks" / lock), SITE_PACKAGES)
 
 
-def _config(module: str, environment_: Sequence[str]) -> dict[str, object]:
+def _config(module: str, variables: Sequence[str]) -> dict[str, object]:
     return {
         "User": f"{base.USER}:{base.USER}",
-        "Env": list(environment_),
+        "Env": [PATH, *variables],
         "Entrypoint": ["python3", "-m", module],
         "WorkingDir": "/",
     }
