@@ -58,6 +58,17 @@ def parse(argv: Sequence[str]) -> ServeOptions:
     )
 
 
+def termination_log(argv: Sequence[str]) -> Path:
+    """Where to leave the termination message of a command line that may otherwise be unusable."""
+    parser = _Parser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--termination-log", type=Path, default=Path(pod.TERMINATION_LOG))
+    try:
+        found, _ = parser.parse_known_args(_split(argv)[0])
+    except UsageError:
+        return Path(pod.TERMINATION_LOG)
+    return Path(found.termination_log)
+
+
 def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
     """What stands before and after the first `--`."""
     args = list(argv)

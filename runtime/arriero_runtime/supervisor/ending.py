@@ -27,9 +27,14 @@ class End:
 
 
 def meaning(end: End) -> Failure | None:
-    """The failure to report; None after a stop that was asked for."""
-    if end.failed or end.complaint:
-        return end.failed or end.complaint
+    """The failure to report; None after a stop that was asked for.
+
+    What the server says itself counts most; where it knows no cause, what its log tells.
+    """
+    said = end.failed or end.complaint
+    if said:
+        known = end.told if end.told and end.told.reason != UNKNOWN else None
+        return known if known and said.reason == UNKNOWN else said
     if end.stopping:
         return None
     how = describe(end.wait_status)
@@ -38,8 +43,8 @@ def meaning(end: End) -> Failure | None:
             "OOMKilled", f"The kernel ended a process of the container for its memory; the server {how}"
         )
     if end.was_ready:
-        known = f": {end.told.message}" if end.told else ""
-        return make_failure("EngineDied", f"The server {how} while it served{known}")
+        words = f": {end.told.message}" if end.told else ""
+        return make_failure("EngineDied", f"The server {how} while it served{words}")
     if end.told:
         return end.told
     return make_failure(UNKNOWN, f"The server {how} before it was ready and told no error")

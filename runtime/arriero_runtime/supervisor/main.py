@@ -7,11 +7,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import metadata
-from pathlib import Path
 
 from arriero_api import pod
-from arriero_api.contract import Failure
-from arriero_runtime.cli import ServeOptions, UsageError, parse
+from arriero_api.contract import Failure, Phase
+from arriero_runtime.cli import ServeOptions, UsageError, parse, termination_log
 from arriero_runtime.diagnosis import Diagnosis, make_failure
 from arriero_runtime.diagnosis.scrub import secret_values
 from arriero_runtime.supervisor import exitcodes, tree
@@ -33,7 +32,7 @@ def run(argv: Sequence[str], signals: Signals, settings: Settings | None = None)
         options = parse(argv)
     except UsageError as error:
         print(f"arriero-runtime: {error}", file=sys.stderr)  # noqa: T201 the log is not there yet
-        leave(_broken(str(error)), Path(pod.TERMINATION_LOG), pod.TERMINATION_LOG_BYTES)
+        leave(_broken(str(error)), termination_log(argv), pod.TERMINATION_LOG_BYTES)
         return exitcodes.USAGE
     if settings is None:
         settings = replace(Settings(), hang=min(float(options.request_timeout_seconds), LONGEST_HANG_SECONDS))
@@ -121,7 +120,12 @@ class Container:
             self._diagnosis.failure(),
         )
         self.say(f"the server {describe(child.wait_status)}")
-        return meaning(end)
+        failure = meaning(end)
+        return failure and self._with_phase(failure)
+
+    def _with_phase(self, failure: Failure) -> Failure:
+        """Where the one who told the failure named no phase: the last that the server was in."""
+        return replace(failure, phase=self._state.status.phase) if failure.phase is Phase.FAILED else failure
 
     def _wait_before_retry(self, failure: Failure, seen: int) -> None:
         seconds = wait_seconds(seen, self._settings.first_wait, self._settings.longest_wait)

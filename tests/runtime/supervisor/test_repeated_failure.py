@@ -1,0 +1,53 @@
+"""A failure that a retry cannot mend is not hammered."""
+
+from arriero_api.contract import Phase
+from arriero_runtime.supervisor.memory import wait_seconds
+from tests.runtime.supervisor.conftest import Starter
+from tests.runtime.supervisor.harness import until
+
+
+def test_the_first_time_it_ends_at_once_and_the_second_time_it_waits_and_explains(start: Starter) -> None:
+    port_args = "--port 18080"
+    first = start("names_its_failure", args=port_args, first_wait=600, longest_wait=600)
+    first.ended()
+    second = start("names_its_failure", args=port_args, port=first.port, first_wait=600, longest_wait=600)
+    until(lambda: "a retry cannot mend this" in second.text(), "waiting")
+    status = second.status()
+    assert status is not None
+    assert status.phase is Phase.FAILED
+    assert status.failure is not None
+    assert status.failure.reason == "ModelNotFound"
+    assert second.get("/livez")[0] == 200
+    assert second.get("/readyz") == (503, "Failed: ModelNotFound\n")
+    second.stop()
+    second.ended()
+    failure = second.failure()
+    assert failure is not None
+    assert failure.reason == "ModelNotFound"
+
+
+def test_after_the_wait_it_ends_to_be_tried_anew(start: Starter) -> None:
+    first = start("names_its_failure")
+    first.ended()
+    second = start("names_its_failure", port=first.port, first_wait=0.2, longest_wait=0.2)
+    assert second.ended() == first.process.returncode
+    assert "a retry cannot mend this" in second.text()
+
+
+def test_other_arguments_are_tried_at_once(start: Starter) -> None:
+    first = start("names_its_failure")
+    first.ended()
+    second = start("names_its_failure", port=first.port, args="--revision other", first_wait=600, longest_wait=600)
+    second.ended()
+    assert "a retry cannot mend this" not in second.text()
+
+
+def test_a_failure_that_a_retry_may_mend_is_never_waited_for(start: Starter) -> None:
+    for _ in range(2):
+        supervised = start("lingers_after_its_failure", last_words=0.2, first_wait=600, longest_wait=600)
+        supervised.ended()
+        assert "a retry cannot mend this" not in supervised.text()
+
+
+def test_waits_double_from_one_to_thirty_minutes() -> None:
+    assert [wait_seconds(seen, 60, 1800) for seen in (0, 1, 2, 3, 6, 7, 100)] == [0, 60, 120, 240, 1800, 1800, 1800]

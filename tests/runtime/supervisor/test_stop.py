@@ -1,0 +1,49 @@
+"""SIGTERM ends the container cleanly at every moment, within a bound."""
+
+import time
+from pathlib import Path
+
+from tests.runtime.supervisor.conftest import Starter
+from tests.runtime.supervisor.harness import Supervised, until
+
+
+def assert_clean(supervised: Supervised) -> None:
+    assert supervised.ended() == 0
+    assert supervised.failure() is None
+
+
+def test_a_ready_server_is_drained_and_its_counts_are_logged(start: Starter) -> None:
+    supervised = start("drains")
+    supervised.until_ready()
+    supervised.stop()
+    assert_clean(supervised)
+    assert "arriero-runtime: stopped: 3 requests completed, 1 aborted\n" in supervised.text()
+
+
+def test_a_stop_right_after_the_first_probe_is_not_lost(start: Starter) -> None:
+    supervised = start("drains")
+    until(lambda: supervised.get("/livez")[0], "livez")
+    supervised.stop()
+    assert_clean(supervised)
+
+
+def test_a_server_that_still_starts_and_does_not_listen_is_killed_in_time(start: Starter) -> None:
+    supervised = start("loads_for_ever", stop_starting=0.5)
+    until(lambda: (status := supervised.status()) and status.progress.percent == 40, "loading")
+    below = supervised.below()
+    stopped = time.monotonic()
+    supervised.stop()
+    assert_clean(supervised)
+    assert time.monotonic() - stopped < 5
+    assert not [pid for pid in below if Path(f"/proc/{pid}").exists()]
+
+
+def test_a_server_that_ignores_the_drain_is_killed_in_time_and_not_ready_meanwhile(start: Starter) -> None:
+    supervised = start("refuses_to_drain", stop_engine=1)
+    supervised.until_ready()
+    stopped = time.monotonic()
+    supervised.stop()
+    until(lambda: supervised.get("/readyz") == (503, "Draining\n"), "not ready")
+    assert supervised.get("/livez")[0] == 200
+    assert_clean(supervised)
+    assert time.monotonic() - stopped < 8
