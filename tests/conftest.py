@@ -1,0 +1,105 @@
+"""Fixtures for everything that needs a Kubernetes: one control plane for the session, a namespace for each test."""
+
+import os
+import secrets
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from arriero_operator.kube.adapter import ApiServer
+from arriero_operator.kube.credentials import Credentials
+from tests.cluster import ControlPlane
+from tests.support.eventually import eventually
+from tests.support.kubectl import Kubectl
+from tests.support.operator import OperatorProcess, operator_kubeconfig, operator_settings
+
+CRD = Path(__file__).parents[1] / "crds" / "arriero.dev_inferencemodels.yaml"
+
+
+class MakeOperator(Protocol):
+    """Starts an operator for the test's namespace; it is ended with the test."""
+
+    def __call__(
+        self, *, ready: bool = True, program: tuple[str, ...] = ..., identity: str = ..., **settings: Any
+    ) -> OperatorProcess:
+        """`settings` replace top-level keys of the chart's; `ready` waits for /readyz."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """--full also runs what is slow."""
+    parser.addoption("--full", action="store_true", help="also run the tests marked full")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves the tests marked full out unless --full is given."""
+    if not config.getoption("--full"):
+        skip = pytest.mark.skip(reason="only with --full")
+        for item in items:
+            if item.get_closest_marker("full"):
+                item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def control_plane() -> Iterator[ControlPlane]:
+    """A control plane with fake nodes and the InferenceModel resource."""
+    plane = ControlPlane.start(f"tests-{os.getpid()}")
+    try:
+        admin = Kubectl(plane.bin, plane.kubeconfig)
+        admin.run("apply", "--server-side", "-f", str(CRD))
+        admin.run("wait", "--for=condition=Established", "crd/inferencemodels.arriero.dev", "--timeout=30s")
+        yield plane
+    finally:
+        plane.stop()
+
+
+@pytest.fixture
+def namespace(control_plane: ControlPlane) -> Iterator[str]:
+    """A fresh namespace in which pods can be made; deleted afterwards without waiting."""
+    name = f"test-{secrets.token_hex(4)}"
+    kubectl = Kubectl(control_plane.bin, control_plane.kubeconfig, name)
+    kubectl.run("create", "namespace", name)
+    eventually(lambda: kubectl.exists("serviceaccount", "default"))
+    yield name
+    kubectl.run("delete", "namespace", name, "--wait=false")
+
+
+@pytest.fixture
+def kubectl(control_plane: ControlPlane, namespace: str) -> Kubectl:
+    """The admin's kubectl in the test's namespace."""
+    return Kubectl(control_plane.bin, control_plane.kubeconfig, namespace)
+
+
+@pytest.fixture
+async def kube(control_plane: ControlPlane) -> AsyncIterator[ApiServer]:
+    """The operator's client, with the admin's rights."""
+    api = await ApiServer.connect(Credentials(control_plane.kubeconfig))
+    yield api
+    await api.close()
+
+
+@pytest.fixture
+def operator(kubectl: Kubectl, tmp_path: Path) -> Iterator[MakeOperator]:
+    """MakeOperator: whole operators as processes, with the chart's rights in the test's namespace."""
+    kubeconfig = operator_kubeconfig(kubectl, tmp_path)
+    running: list[OperatorProcess] = []
+
+    def make(
+        *,
+        ready: bool = True,
+        program: tuple[str, ...] = ("-m", "arriero_operator"),
+        identity: str = "operator-0",
+        **settings: Any,
+    ) -> OperatorProcess:
+        wanted = operator_settings(kubectl.namespace, **settings)
+        process = OperatorProcess(kubectl, tmp_path, wanted, kubeconfig, identity, program)
+        running.append(process)
+        process.start()
+        if ready:
+            process.wait_ready()
+        return process
+
+    yield make
+    for process in running:
+        process.stop()

@@ -1,0 +1,46 @@
+"""Waiting for something to become true, with a deadline."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+_PAUSE = 0.05
+
+
+def eventually(probe: Callable[[], T], timeout: float = 10.0) -> T:
+    """The first truthy answer of `probe`; an AssertionError of it counts as not yet. Fails after `timeout` seconds."""
+    deadline = time.monotonic() + timeout
+    while True:
+        last: object
+        try:
+            answer = probe()
+            if answer:
+                return answer
+            last = answer
+        except AssertionError as error:
+            last = error
+        if time.monotonic() >= deadline:
+            raise AssertionError(f"not within {timeout} s; last: {last}")
+        time.sleep(_PAUSE)
+
+
+async def eventually_async(probe: Callable[[], T | Awaitable[T]], timeout: float = 10.0) -> T:
+    """The same without blocking the event loop; `probe` may be a coroutine function."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + timeout
+    while True:
+        last: object
+        try:
+            answer = probe()
+            found = await answer if isinstance(answer, Awaitable) else answer
+            if found:
+                return found
+            last = found
+        except AssertionError as error:
+            last = error
+        if loop.time() >= deadline:
+            raise AssertionError(f"not within {timeout} s; last: {last}")
+        await asyncio.sleep(_PAUSE)
