@@ -27,16 +27,19 @@ class Containerd:
 
     def load(self, image: Image) -> None:
         """Make the image available to pods; older ones of its name are removed, except the newest before it."""
-        if image.full_name not in self._loaded(image.name):
-            top = self._snapshots(image.layers)
+        have = self._snapshot_names()
+        if image.full_name not in self._loaded(image.name) or chain_ids(image.layers)[-1] not in have:
+            top = self._snapshots(image.layers, have)
             self._run("images", "import", "--local", "--discard-unpacked-layers", "-", data=image.archive())
             # From here on the image's configuration holds the snapshots, so they go when the image goes.
             self._run("snapshots", "label", top, f"{GC_ROOT}=")
         self._run("images", "label", image.full_name, f"{LOADED}={time.time_ns()}")
         self._prune(image.name)
 
-    def _snapshots(self, layers: list[Layer]) -> str:
-        have = {line.split()[0] for line in self._run("snapshots", "list").splitlines()[1:]}
+    def _snapshot_names(self) -> set[str]:
+        return {line.split()[0] for line in self._run("snapshots", "list").splitlines()[1:]}
+
+    def _snapshots(self, layers: list[Layer], have: set[str]) -> str:
         parent = ""
         for layer, name in zip(layers, chain_ids(layers), strict=True):
             if name not in have:
