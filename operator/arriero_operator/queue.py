@@ -64,6 +64,7 @@ class Queue:
         self._tasks: set[asyncio.Task[None]] = set()
         self._failures: dict[Key, int] = {}
         self._changed = asyncio.Event()
+        self._broken: BaseException | None = None
 
     def add(self, key: Key, after: float = 0.0) -> None:
         """Reconcile `key` in `after` seconds, or earlier when that was already asked for."""
@@ -81,6 +82,8 @@ class Queue:
                 while len(self._tasks) < self._workers and (key := self._pop()) is not None:
                     self._begin(key)
                 await self._wait()
+                if self._broken:
+                    raise self._broken
         finally:
             for task in self._tasks:
                 task.cancel()
@@ -148,6 +151,9 @@ class Queue:
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         self._changed.set()
+        if not task.cancelled():
+            # An error in the queue itself must end the process, or the key would be lost without a word.
+            self._broken = self._broken or task.exception()
 
     async def _work(self, key: Key) -> None:
         outcome: Result | Exception
@@ -163,7 +169,7 @@ class Queue:
 
     def _settle(self, key: Key, outcome: Result | Exception, seconds: float) -> None:
         """The one place that decides what follows a reconcile."""
-        fields = {"namespace": key[0], "name": key[1]}
+        fields = {"namespace": key[0], "model": key[1]}
         match outcome:
             case Result(requeue_after=None):
                 word = "success"

@@ -93,7 +93,7 @@ class Resync:
         self._repaired(kind.kind)
         _log.warning(
             "Watch had lost a change",
-            extra={"kind": kind.kind, "namespace": obj["metadata"]["namespace"], "name": obj["metadata"]["name"]},
+            extra={"kind": kind.kind, "namespace": obj["metadata"]["namespace"], "object": obj["metadata"]["name"]},
         )
         self._touch(kind, obj)
 

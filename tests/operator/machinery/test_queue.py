@@ -1,0 +1,243 @@
+"""The work queue, in virtual time."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from itertools import pairwise
+
+import pytest
+
+from arriero_operator.keys import Key
+from arriero_operator.queue import BACKOFF_CAP, Queue, Result, TerminalError
+from tests.support.virtual_time import run_virtual
+
+A: Key = ("team", "a")
+B: Key = ("team", "b")
+C: Key = ("team", "c")
+
+
+class Work:
+    """A reconcile that takes `seconds`, and answers what `answers` holds next, at last success."""
+
+    def __init__(self, seconds: float = 0.0, answers: list[Result | Exception] | None = None) -> None:
+        self.seconds = seconds
+        self.answers = list(answers or [])
+        self.began: list[tuple[Key, float]] = []
+        self.under_way: list[Key] = []
+        self.most_at_once = 0
+        self.outcomes: list[str] = []
+
+    async def __call__(self, key: Key) -> Result:
+        assert key not in self.under_way
+        self.under_way.append(key)
+        self.most_at_once = max(self.most_at_once, len(self.under_way))
+        self.began.append((key, asyncio.get_running_loop().time() - 1000))
+        try:
+            await asyncio.sleep(self.seconds)
+        finally:
+            self.under_way.remove(key)
+        answer = self.answers.pop(0) if self.answers else Result()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def reconciled(self, outcome: str, seconds: float) -> None:
+        assert seconds == pytest.approx(self.seconds)
+        self.outcomes.append(outcome)
+
+
+def play(work: Work, script: Callable[[Queue], Awaitable[None]], workers: int = 2, jitter: float = 1.0) -> None:
+    """Run a queue while `script` lasts."""
+
+    async def main() -> None:
+        queue = Queue(work, workers, work, jitter=lambda: jitter)
+        running = asyncio.create_task(queue.run())
+        await script(queue)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    run_virtual(main())
+
+
+def test_a_key_added_many_times_is_reconciled_once() -> None:
+    work = Work()
+
+    async def script(queue: Queue) -> None:
+        for _ in range(1000):
+            queue.add(A)
+        assert queue.depth == 1
+        await asyncio.sleep(1)
+
+    play(work, script)
+    assert work.began == [(A, 0)]
+
+
+def test_a_key_that_changes_while_it_is_reconciled_runs_exactly_once_more_and_never_twice_at_a_time() -> None:
+    work = Work(seconds=5)
+
+    async def script(queue: Queue) -> None:
+        queue.add(A)
+        await asyncio.sleep(1)
+        queue.add(A)
+        queue.add(A)
+        await asyncio.sleep(60)
+
+    play(work, script)
+    assert work.began == [(A, 0), (A, 5)]
+
+
+def test_no_more_keys_run_at_once_than_there_are_workers() -> None:
+    work = Work(seconds=1)
+
+    async def script(queue: Queue) -> None:
+        for number in range(10):
+            queue.add(("team", str(number)))
+        await asyncio.sleep(60)
+
+    play(work, script, workers=3)
+    assert work.most_at_once == 3
+    assert len(work.began) == 10
+
+
+def test_keys_run_in_the_order_in_which_they_became_due() -> None:
+    work = Work(seconds=1)
+
+    async def script(queue: Queue) -> None:
+        queue.add(C, after=0.5)
+        queue.add(B)
+        queue.add(A)
+        await asyncio.sleep(60)
+
+    play(work, script, workers=1)
+    assert [key for key, _ in work.began] == [B, A, C]
+
+
+def test_the_earliest_of_several_delays_wins() -> None:
+    work = Work()
+
+    async def script(queue: Queue) -> None:
+        queue.add(A, after=30)
+        queue.add(A, after=10)
+        queue.add(A, after=20)
+        await asyncio.sleep(100)
+
+    play(work, script)
+    assert work.began == [(A, 10)]
+
+
+def test_a_change_overtakes_a_delay_and_uses_it_up() -> None:
+    work = Work()
+
+    async def script(queue: Queue) -> None:
+        queue.add(A, after=30)
+        await asyncio.sleep(5)
+        queue.add(A)
+        await asyncio.sleep(100)
+
+    play(work, script)
+    assert work.began == [(A, 5)]
+
+
+def test_a_result_with_a_time_runs_again_after_it() -> None:
+    work = Work(answers=[Result(requeue_after=7), Result()])
+
+    async def script(queue: Queue) -> None:
+        queue.add(A)
+        await asyncio.sleep(100)
+
+    play(work, script)
+    assert work.began == [(A, 0), (A, 7)]
+    assert work.outcomes == ["requeue", "success"]
+
+
+def test_failures_back_off_doubling_up_to_a_cap_and_a_success_forgets_them() -> None:
+    failures: list[Result | Exception] = [RuntimeError("no")] * 14
+    work = Work(answers=[*failures, Result(requeue_after=1), RuntimeError("no"), Result()])
+
+    async def script(queue: Queue) -> None:
+        queue.add(A)
+        await asyncio.sleep(3600)
+
+    play(work, script)
+    times = [when for _, when in work.began]
+    waits = [round(after - before, 3) for before, after in pairwise(times)]
+    assert waits[:4] == [0.5, 1, 2, 4]
+    assert max(waits) == BACKOFF_CAP == waits[13]
+    assert waits[14:] == [1, 0.5]
+
+
+def test_jitter_shortens_a_backoff_by_at_most_a_half() -> None:
+    work = Work(answers=[RuntimeError("no")])
+
+    async def script(queue: Queue) -> None:
+        queue.add(A)
+        await asyncio.sleep(10)
+
+    play(work, script, jitter=0.0)
+    assert work.began == [(A, 0), (A, 0.25)]
+
+
+def test_a_change_of_a_failed_key_does_not_wait_for_its_backoff() -> None:
+    work = Work(answers=[RuntimeError("no")] * 8)
+
+    async def script(queue: Queue) -> None:
+        queue.add(A)
+        await asyncio.sleep(40)
+        queue.add(A)
+        await asyncio.sleep(1)
+
+    play(work, script)
+    assert work.began[-1] == (A, 40)
+
+
+def test_a_terminal_error_waits_for_the_next_change() -> None:
+    work = Work(answers=[TerminalError("of no use")])
+
+    async def script(queue: Queue) -> None:
+        queue.add(A)
+        await asyncio.sleep(3600)
+        assert len(work.began) == 1
+        queue.add(A)
+        await asyncio.sleep(1)
+
+    play(work, script)
+    assert work.outcomes == ["terminal", "success"]
+
+
+def test_a_failing_key_does_not_hold_up_others() -> None:
+    work = Work(answers=[RuntimeError("no"), Result(), Result()])
+
+    async def script(queue: Queue) -> None:
+        queue.add(A)
+        queue.add(B)
+        await asyncio.sleep(0.1)
+        assert work.outcomes == ["error", "success"]
+
+    play(work, script, workers=1)
+
+
+def test_the_age_of_the_longest_reconcile_is_known() -> None:
+    work = Work(seconds=500)
+
+    async def script(queue: Queue) -> None:
+        assert queue.longest_run == 0
+        queue.add(A)
+        await asyncio.sleep(130)
+        queue.add(B)
+        await asyncio.sleep(10)
+        assert queue.longest_run == 140
+        assert queue.running == 2
+
+    play(work, script)
+
+
+def test_the_end_of_the_queue_cancels_and_awaits_what_is_under_way() -> None:
+    work = Work(seconds=500)
+
+    async def script(queue: Queue) -> None:
+        queue.add(A)
+        await asyncio.sleep(1)
+        assert work.under_way == [A]
+
+    play(work, script)
+    assert not work.under_way
+    assert not work.outcomes
