@@ -1,0 +1,75 @@
+"""Whether a spec can be acted on at all: a chain of checks, the first refusal counts."""
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from arriero_api import owned_flags
+from arriero_api.contract import Failure
+from arriero_api.types import Engine, EnvVar, Spec
+from arriero_operator.diagnose.failures import failure
+from arriero_operator.settings import Profile, Settings
+
+OWNED_VARIABLES: Final = {
+    "HF_HOME": "it is the cache volume",
+    "HF_HUB_CACHE": "it is the cache volume",
+    "HUGGINGFACE_HUB_CACHE": "it is the cache volume",
+    "VLLM_CACHE_ROOT": "it is the cache volume",
+    "VLLM_API_KEY": "limit access with a NetworkPolicy",
+    "VLLM_PORT": "the port is the operator's",
+    "VLLM_HOST_IP": "the address is the pod's",
+}
+"""Variables that the runtime sets itself, with the reason."""
+_PREFIX: Final = "ARRIERO_"
+
+
+def profile_of(spec: Spec, settings: Settings) -> Profile | None:
+    """The profile that the spec asks for, or the chart's default; None for one that the chart does not have."""
+    return settings.profiles.get(spec.profile or settings.default_profile)
+
+
+def refusal(spec: Spec, settings: Settings) -> Failure | None:
+    """Why the spec cannot be acted on; None when it can."""
+    return next((found for check in _CHAIN if (found := check(spec, settings)) is not None), None)
+
+
+def _profile(spec: Spec, settings: Settings) -> Failure | None:
+    if profile_of(spec, settings) is not None:
+        return None
+    known = ", ".join(sorted(settings.profiles))
+    return failure("ProfileUnknown", f"spec.profile: {spec.profile!r} is not one of the chart's profiles: {known}")
+
+
+def _flags(spec: Spec, settings: Settings) -> Failure | None:
+    profile = profile_of(spec, settings)
+    found = [f"{where}.args: {flag}: {advice}" for where, engine in _engines(spec, profile) for flag, advice in
+             owned_flags.refused(engine.args or ())]  # fmt: skip
+    return failure("EngineFlagOwned", "; ".join(found)) if found else None
+
+
+def _environment(spec: Spec, settings: Settings) -> Failure | None:
+    profile = profile_of(spec, settings)
+    found = [
+        f"{where}.env: {name}: {why}"
+        for where, engine in _engines(spec, profile)
+        for name, why in _owned(engine.env or ())
+    ]
+    return failure("EngineEnvOwned", "; ".join(found)) if found else None
+
+
+def _engines(spec: Spec, profile: Profile | None) -> list[tuple[str, Engine]]:
+    """The engine settings with the place where a user finds them."""
+    found = [("spec.engine", spec.engine)] if spec.engine else []
+    return [*found, (f"profiles.{profile.name}.engine of the chart", profile.engine)] if profile else found
+
+
+def _owned(variables: Iterable[EnvVar]) -> list[tuple[str, str]]:
+    found = []
+    for variable in variables:
+        if variable.name in OWNED_VARIABLES:
+            found.append((variable.name, OWNED_VARIABLES[variable.name]))
+        elif variable.name.startswith(_PREFIX):
+            found.append((variable.name, f"names with {_PREFIX} are the operator's"))
+    return found
+
+
+_CHAIN: Final[tuple[Callable[[Spec, Settings], Failure | None], ...]] = (_profile, _flags, _environment)

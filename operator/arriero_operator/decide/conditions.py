@@ -1,0 +1,165 @@
+"""The conditions of an InferenceModel: each a small function from the situation to a verdict.
+
+kstatus reads them: `Reconciling` and `Stalled` exist only while they are true and never together, `Ready` sums up.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from arriero_api.contract import Failure
+from arriero_api.reasons import REASONS
+from arriero_operator.decide.situation import NameState, Situation
+from arriero_operator.diagnose.failures import bounded, known, sentence
+
+_SCHEDULING: Final = (
+    "Unschedulable",
+    "AcceleratorsUnavailable",
+    "AcceleratorsNeverFit",
+    "QuotaExceeded",
+    "VolumeMountFailed",
+    "ChildRefused",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One condition without its times; `status` is "True" or "False"."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+
+
+def conditions(s: Situation) -> list[Verdict]:
+    """All conditions of the situation, in a stable order."""
+    found = _enforced(s, [decide(s) for decide in _CONDITIONS])
+    return [*found, *_abnormal(found[-1])]
+
+
+def _accepted(s: Situation) -> Verdict:
+    return _fault("Accepted", s.refused) if s.refused else _state("Accepted", True, "Accepted")
+
+
+def _scheduled(s: Situation) -> Verdict:
+    if s.refused and not s.live:
+        return _fault("Scheduled", s.refused)
+    if s.failure and s.failure.reason in _SCHEDULING and s.unplaced:
+        return _fault("Scheduled", s.failure)
+    if s.replicas == 0:
+        return _state("Scheduled", True, "ScaledToZero")
+    if s.unplaced:
+        return _state("Scheduled", False, "Scheduling")
+    return _state("Scheduled", True, "Scheduled")
+
+
+def _engine_ready(s: Situation) -> Verdict:
+    if s.refused and not s.live:
+        return _fault("EngineReady", s.refused)
+    if s.failure:
+        return _fault("EngineReady", s.failure)
+    if s.replicas == 0:
+        return _state("EngineReady", True, "ScaledToZero")
+    if s.ready_updated < s.replicas:
+        return _state("EngineReady", False, s.stage.phase)
+    return _state("EngineReady", True, "EngineReady")
+
+
+def _names_registered(s: Situation) -> Verdict:
+    if s.refused:
+        return _fault("NamesRegistered", s.refused)
+    if withheld := _named(s.names, "Conflict"):
+        return Verdict("NamesRegistered", "False", "NameConflict", _conflict(withheld))
+    if s.replicas == 0:
+        return _state("NamesRegistered", True, "ScaledToZero")
+    if not s.ready:
+        return _state("NamesRegistered", False, "NoReadyReplica")
+    if pending := [*_named(s.names, "Registering"), *_named(s.names, "Unregistering")]:
+        words = f"On the way to the pods: {', '.join(name.name for name in pending)}."
+        return Verdict("NamesRegistered", "False", "Registering", bounded(words))
+    return _state("NamesRegistered", True, "Registered")
+
+
+def _available(s: Situation) -> Verdict:
+    if s.ready:
+        return _state("Available", True, "Available")
+    return _state("Available", False, "ScaledToZero" if s.replicas == 0 and not s.refused else "NoReadyReplica")
+
+
+def _up_to_date(s: Situation) -> Verdict:
+    if s.refused:
+        return _fault("UpToDate", s.refused)
+    if s.old:
+        words = f"{s.old} of {len(s.live)} pods are of an older revision."
+        return Verdict("UpToDate", "False", "RollingOut", words)
+    return _state("UpToDate", True, "UpToDate")
+
+
+def _ready(s: Situation) -> Verdict:
+    """What stands in the way, in the order in which a user would mend it."""
+    if s.refused:
+        return _fault("Ready", s.refused)
+    if s.failure:
+        return _fault("Ready", s.failure)
+    if withheld := _named(s.names, "Conflict"):
+        return Verdict("Ready", "False", "NameConflict", _conflict(withheld))
+    if s.replicas == 0:
+        return _state("Ready", True, "ScaledToZero")
+    if s.old:
+        return Verdict("Ready", "False", "RollingOut", REASONS["RollingOut"].meaning)
+    if s.ready_updated < s.replicas:
+        return _state("Ready", False, s.stage.phase)
+    if s.mismatch:
+        return Verdict("Ready", "False", "CommitMismatch", bounded(f"{s.mismatch} {REASONS['CommitMismatch'].remedy}"))
+    names = _names_registered(s)
+    return _state("Ready", True, "Ready") if names.status == "True" else replace(names, type="Ready")
+
+
+_CONDITIONS: Final[tuple[Callable[[Situation], Verdict], ...]] = (
+    _accepted,
+    _scheduled,
+    _engine_ready,
+    _names_registered,
+    _available,
+    _up_to_date,
+    _ready,
+)
+
+
+def _abnormal(ready: Verdict) -> list[Verdict]:
+    """Stalled when only a change from outside helps, else Reconciling; nothing for a model that is Ready."""
+    if ready.status == "True":
+        return []
+    kind = "Stalled" if known(ready.reason).permanent else "Reconciling"
+    return [replace(ready, type=kind, status="True")]
+
+
+def _enforced(s: Situation, found: list[Verdict]) -> list[Verdict]:
+    """Whatever was decided above: a model without a ready replica is not Available, nor Ready unless it wants none."""
+    if s.ready:
+        return found
+    never = {"Available"} if s.replicas == 0 else {"Available", "Ready"}
+    return [
+        replace(one, status="False", reason="NoReadyReplica", message=REASONS["NoReadyReplica"].meaning)
+        if one.type in never and one.status == "True"
+        else one
+        for one in found
+    ]
+
+
+def _state(kind: str, status: bool, reason: str) -> Verdict:
+    return Verdict(kind, str(status), reason, REASONS[reason].meaning)
+
+
+def _fault(kind: str, found: Failure) -> Verdict:
+    return Verdict(kind, "False", found.reason, sentence(found))
+
+
+def _named(names: Sequence[NameState], state: str) -> list[NameState]:
+    return [name for name in names if name.state == state]
+
+
+def _conflict(withheld: Sequence[NameState]) -> str:
+    said = " ".join(name.message for name in withheld)
+    return bounded(f"{said} {REASONS['NameConflict'].remedy}")

@@ -1,0 +1,72 @@
+"""What a spec asks for: the revision, the names, or the reason why it cannot be acted on."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from arriero_api.contract import Failure, Registration
+from arriero_api.types import Spec
+from arriero_operator import revisions
+from arriero_operator.decide import acceptance, claims
+from arriero_operator.diagnose.failures import failure
+from arriero_operator.render.children import Owner
+from arriero_operator.render.inputs import Inputs, pod_inputs
+from arriero_operator.revisions import Revision
+from arriero_operator.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Either `refused`, or `inputs` and `revision` are set. `lost` are withheld names with the model that has them."""
+
+    names: tuple[Registration, ...]
+    lost: Mapping[str, str] = field(default_factory=dict)
+    refused: Failure | None = None
+    inputs: Inputs | None = None
+    revision: Revision | None = None
+
+    @property
+    def served(self) -> tuple[Registration, ...]:
+        """The names that the pods are to serve."""
+        return tuple(one for one in self.names if one.name not in self.lost)
+
+
+def plan(
+    owner: Owner,
+    model: Mapping[str, Any],
+    spec: Spec,
+    settings: Settings,
+    neighbours: Iterable[Mapping[str, Any]],
+    stored: Iterable[Mapping[str, Any]],
+    operator: str,
+) -> Plan:
+    """The plan for `model`, whose typed spec is `spec`.
+
+    `neighbours` are the InferenceModels of the namespace, `stored` the model's ControllerRevisions, `operator` the
+    version that renders a new revision.
+    """
+    names = claims.wanted_names(owner.name, spec)
+    lost = lost_names(model, neighbours)
+    refused = acceptance.refusal(spec, settings) or _nameless(names, lost)
+    profile = acceptance.profile_of(spec, settings)
+    if refused is not None or profile is None:
+        return Plan(names, lost, refused)
+    inputs = pod_inputs(spec, profile, settings.hub_endpoint)
+    return Plan(names, lost, None, inputs, revisions.wanted(owner, inputs, stored, operator))
+
+
+def lost_names(model: Mapping[str, Any], neighbours: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Names of `model` that another model of the namespace has a better right to."""
+    mine = claims.claim(model) or claims.claim({**model, "status": {}})
+    others = [one for one in neighbours if one["metadata"]["uid"] != model["metadata"]["uid"]]
+    claimed = [found for other in others if (found := claims.claim(other)) is not None]
+    return claims.conflicts(mine, claimed) if mine is not None else {}
+
+
+def _nameless(names: Iterable[Registration], lost: Mapping[str, str]) -> Failure | None:
+    """A model of which every name is another's has nothing to serve."""
+    names = list(names)
+    if any(one.name not in lost for one in names):
+        return None
+    said = "; ".join(f"{one.name!r} is served by the model {lost[one.name]!r}" for one in names)
+    return failure("NameConflict", f"no name is left: {said}")

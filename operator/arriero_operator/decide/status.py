@@ -1,0 +1,114 @@
+"""The status of an InferenceModel as JSON, from the situation and what stood there before."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from arriero_operator.decide.conditions import Verdict, conditions
+from arriero_operator.decide.situation import Situation
+from arriero_operator.diagnose.failures import bounded
+from arriero_operator.diagnose.stage import DRAINING, Stage
+from arriero_operator.facts import PodFacts
+from arriero_operator.render import names
+
+Json = dict[str, Any]
+
+_EFFECTIVE = {"maxModelLen": int, "dtype": str, "maxNumSeqs": int}
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What the status says beside the conditions; `commit` is that of the wanted revision, empty while unknown."""
+
+    namespace: str
+    name: str
+    resolved: str
+    commit: str = ""
+    accelerators: Mapping[str, str] = field(default_factory=dict)
+
+
+def status(s: Situation, d: Described, before: Mapping[str, Any], now: str) -> Json:
+    """The whole status; `before` is the one that stands, `now` the time for conditions that flip."""
+    ready = [pod for pod in s.live if pod.ready]
+    found: Json = {
+        "observedGeneration": s.generation,
+        "url": names.url(d.name, d.namespace),
+        "selector": ",".join(f"{key}={value}" for key, value in names.selector(d.name).items()),
+        "replicas": len(s.live),
+        "readyReplicas": len(ready),
+        "updatedReplicas": s.updated,
+        "accelerators": ", ".join(f"{name}: {amount}" for name, amount in sorted(d.accelerators.items())),
+        "model": _model(s, d, ready, before.get("model") or {}),
+        "names": [_name(one) for one in s.names],
+        "conditions": _timed(conditions(s), before.get("conditions") or (), s.generation, now),
+    }
+    if not found["accelerators"]:
+        del found["accelerators"]
+    if (step := under_way(s)) is not None:
+        found["progress"] = _progress(step)
+    return found
+
+
+def under_way(s: Situation) -> Stage | None:
+    """What goes on right now; None at rest, and for a model that waits for somebody to mend it."""
+    if s.refused is None and s.failure is None and s.ready_updated < s.replicas:
+        return s.stage
+    if s.draining:
+        words = "1 pod lets its requests end" if s.draining == 1 else f"{s.draining} pods let their requests end"
+        return Stage(DRAINING, None, words)
+    return None
+
+
+def _model(s: Situation, d: Described, ready: list[PodFacts], before: Mapping[str, Any]) -> Json:
+    serving = sorted({pod.revision for pod in ready})
+    good = s.wanted if s.replicas and s.ready_updated >= s.replicas else before.get("lastGood")
+    same = before.get("wanted") == s.wanted
+    found: Json = {
+        "resolved": d.resolved,
+        "revision": d.commit or (before.get("revision") if same else None),
+        "serving": s.wanted if s.wanted in serving else next(iter(serving), None),
+        "wanted": s.wanted or None,
+        "lastGood": good,
+        "effective": _effective(s) or (before.get("effective") if same else None),
+    }
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _effective(s: Situation) -> Json | None:
+    """The engine's own report, as far as the status has fields for it."""
+    said = (pod.status.effective for pod in s.live if pod.status and pod.revision == s.wanted)
+    for values in said:
+        known = {key: values[key] for key, kind in _EFFECTIVE.items() if isinstance(values.get(key), kind)}
+        if known:
+            return known
+    return None
+
+
+def _progress(step: Stage) -> Json:
+    found: Json = {"phase": step.phase, "message": bounded(step.message)}
+    return found if step.percent is None else found | {"percent": step.percent}
+
+
+def _name(one: Any) -> Json:
+    found: Json = {"name": one.name, "kind": one.kind, "state": one.state, "pods": one.pods}
+    return found | ({"message": one.message} if one.message else {})
+
+
+def _timed(verdicts: list[Verdict], before: Any, generation: int, now: str) -> list[Json]:
+    """Conditions as JSON; the time of one whose status stands moves not."""
+    known = {one["type"]: one for one in before}
+    found = []
+    for verdict in verdicts:
+        old = known.get(verdict.type)
+        since = old["lastTransitionTime"] if old and old["status"] == verdict.status else now
+        found.append(
+            {
+                "type": verdict.type,
+                "status": verdict.status,
+                "reason": verdict.reason,
+                "message": verdict.message,
+                "observedGeneration": generation,
+                "lastTransitionTime": since,
+            }
+        )
+    return found

@@ -1,0 +1,76 @@
+"""What is there: the model, its pods with the runtime's word, its Deployment. From the cache, but for /status."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from arriero_api.types import InferenceModel, Spec
+from arriero_operator.cache import Cache
+from arriero_operator.facts import PodFacts, pod_facts
+from arriero_operator.keys import Key
+from arriero_operator.kube.protocol import DEPLOYMENTS, MODELS, REVISIONS, Object
+from arriero_operator.queue import TerminalError
+from arriero_operator.render import names
+from arriero_operator.render.children import Owner
+from arriero_operator.runtime_status import RuntimeStatuses
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """A model that exists, as it was found."""
+
+    key: Key
+    model: Object
+    spec: Spec
+    owner: Owner
+    stem: str
+    pods: Sequence[PodFacts]
+
+    @property
+    def before(self) -> Object:
+        """The status that stands."""
+        return self.model.get("status") or {}
+
+
+def observe(cache: Cache, statuses: RuntimeStatuses, key: Key) -> Observed | None:
+    """The model and its pods; None for a model that is gone or going: the garbage collector does the rest.
+
+    Raises TerminalError for a spec that this version does not understand.
+    """
+    namespace, name = key
+    model = cache.get(MODELS, namespace, name)
+    if model is None or "deletionTimestamp" in model["metadata"]:
+        return None
+    try:
+        spec = InferenceModel.model_validate({"spec": model.get("spec")}).spec
+    except ValidationError as error:
+        raise TerminalError(f"spec: {error.errors(include_url=False)[0]['msg']}: update the CRD") from error
+    stem = names.stem(name)
+    return Observed(
+        key=key,
+        model=model,
+        spec=spec,
+        owner=Owner(namespace, name, model["metadata"]["uid"]),
+        stem=stem,
+        pods=pods_of(cache, statuses, key),
+    )
+
+
+def pods_of(cache: Cache, statuses: RuntimeStatuses, key: Key) -> list[PodFacts]:
+    """The model's pods with the last answers of their runtimes."""
+    found = []
+    for obj in cache.pods(key[0], names.stem(key[1])):
+        bare = pod_facts(obj)
+        found.append(pod_facts(obj, statuses.known(key, bare)))
+    return found
+
+
+def revisions_of(cache: Cache, observed: Observed) -> list[Object]:
+    """The model's ControllerRevisions."""
+    return cache.children(REVISIONS, observed.key[0], observed.stem)
+
+
+def deployment_of(cache: Cache, observed: Observed) -> Object | None:
+    """The model's Deployment."""
+    return cache.get(DEPLOYMENTS, observed.key[0], observed.stem)

@@ -1,0 +1,1 @@
+"""Pure builders of a model's children."""

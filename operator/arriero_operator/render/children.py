@@ -1,0 +1,135 @@
+"""The model's children but for the pod template: each is the complete intent of one field manager."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from arriero_api import labels, pod
+from arriero_api.contract import SCHEMA_VERSION, Registrations
+from arriero_operator.render import names
+from arriero_operator.render.inputs import Inputs
+
+CHANGED: Final = "arriero.dev/changed"
+"""Annotation of a registration ConfigMap: when its content last changed (UTC, whole seconds)."""
+
+_HISTORY: Final = 2
+_NO_DEADLINE: Final = 2_147_483_647
+"""Kubernetes counts a Deployment with this deadline as never stuck: the operator judges progress itself."""
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The model that children belong to."""
+
+    namespace: str
+    name: str
+    uid: str
+
+    def reference(self) -> Json:
+        """A controller reference that blocks no deletion."""
+        return {
+            "apiVersion": labels.API_VERSION,
+            "kind": labels.KIND,
+            "name": self.name,
+            "uid": self.uid,
+            "controller": True,
+        }
+
+
+def service(owner: Owner) -> Json:
+    """Port 80 to the pods' HTTP API."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": _metadata(owner, names.stem(owner.name)),
+        "spec": {
+            "type": "ClusterIP",
+            "selector": names.selector(owner.name),
+            "ports": [{"name": "http", "port": 80, "targetPort": pod.SERVE_PORT, "protocol": "TCP"}],
+        },
+    }
+
+
+def registrations(owner: Owner, revision: str, content: Registrations, changed: str) -> Json:
+    """registrations.json of one revision; `changed` is when `content` last became another."""
+    metadata = _metadata(owner, names.revisioned(owner.name, revision), revision)
+    metadata["annotations"] |= {CHANGED: changed}
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata,
+        "data": {pod.REGISTRATIONS_FILE: content.to_json()},
+    }
+
+
+def controller_revision(owner: Owner, inputs: Inputs, template: Json, number: int, operator: str) -> Json:
+    """The immutable record of a revision; `number` grows from revision to revision."""
+    metadata = _metadata(owner, names.revisioned(owner.name, inputs.hash), inputs.hash)
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ControllerRevision",
+        "metadata": metadata,
+        "revision": number,
+        "data": {
+            "template": template,
+            "inputsHash": inputs.hash,
+            "schemaVersion": SCHEMA_VERSION,
+            "operatorVersion": operator,
+        },
+    }
+
+
+def deployment_template(owner: Owner, template: Json) -> Json:
+    """The template manager's part of the Deployment: what comes from the stored revision."""
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": names.stem(owner.name), "namespace": owner.namespace},
+        "spec": {"selector": {"matchLabels": names.selector(owner.name)}, "template": template},
+    }
+
+
+def deployment_scale(owner: Owner, replicas: int) -> Json:
+    """The operator's own part of the Deployment: how many, and how they are replaced."""
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": _metadata(owner, names.stem(owner.name)),
+        "spec": {
+            "replicas": replicas,
+            "minReadySeconds": 0,
+            "revisionHistoryLimit": _HISTORY,
+            "progressDeadlineSeconds": _NO_DEADLINE,
+            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},
+        },
+    }
+
+
+def deployment_whole(owner: Owner, replicas: int, template: Json) -> Json:
+    """Both parts together, for the request that creates the Deployment: neither part alone is a right start."""
+    whole = deployment_scale(owner, replicas)
+    whole["spec"] |= deployment_template(owner, template)["spec"]
+    return whole
+
+
+def stored_registrations(config_map: Mapping[str, Any] | None) -> str:
+    """The text of registrations.json in a live ConfigMap; empty where there is none."""
+    return str(((config_map or {}).get("data") or {}).get(pod.REGISTRATIONS_FILE, ""))
+
+
+def canonical(intent: Mapping[str, Any]) -> str:
+    """One text for equal intents."""
+    return json.dumps(intent, sort_keys=True)
+
+
+def _metadata(owner: Owner, name: str, revision: str = "") -> Json:
+    return {
+        "name": name,
+        "namespace": owner.namespace,
+        "labels": names.child_labels(owner.name, revision),
+        "annotations": names.child_annotations(owner.name),
+        "ownerReferences": [owner.reference()],
+    }

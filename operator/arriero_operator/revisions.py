@@ -1,0 +1,52 @@
+"""Revisions of a model: ControllerRevisions that hold a rendered pod template each. Pure.
+
+A template is rendered only for inputs that no revision has; afterwards it comes from the stored revision, so that a
+newer operator, or a profile with another image, restarts nothing.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from arriero_api import labels
+from arriero_operator.facts import PodFacts
+from arriero_operator.render import children, names, template
+from arriero_operator.render.children import Json, Owner
+from arriero_operator.render.inputs import Inputs
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """The wanted revision: its hash, its pod template, and the ControllerRevision to apply."""
+
+    hash: str
+    template: Json
+    record: Json
+
+
+def wanted(owner: Owner, inputs: Inputs, stored: Iterable[Mapping[str, Any]], operator: str) -> Revision:
+    """The revision of `inputs`: the stored one where there is one. `operator` is the version that renders anew."""
+    stored = list(stored)
+    name = names.revisioned(owner.name, inputs.hash)
+    known = next((one for one in stored if one["metadata"]["name"] == name), None)
+    usable = known is not None and "template" in (known.get("data") or {})
+    if known is not None and usable:
+        body: Json = known["data"]["template"]
+        record = children.controller_revision(owner, inputs, body, known["revision"], operator)
+        return Revision(inputs.hash, body, record | {"data": known["data"]})
+    body = template.pod_template(owner.name, inputs)
+    number = 1 + max((int(one.get("revision", 0)) for one in stored), default=0)
+    return Revision(inputs.hash, body, children.controller_revision(owner, inputs, body, number, operator))
+
+
+def surplus(
+    stored: Iterable[Mapping[str, Any]], pods: Iterable[PodFacts], keep: Iterable[str | None]
+) -> list[Mapping[str, Any]]:
+    """Objects of revisions that nothing needs: neither in `keep` (wanted, serving, last good) nor with a pod."""
+    needed = {*keep, *(pod.revision for pod in pods)}
+    return [one for one in stored if hash_of(one) and hash_of(one) not in needed]
+
+
+def hash_of(obj: Mapping[str, Any]) -> str:
+    """The revision that a ControllerRevision or ConfigMap belongs to."""
+    return str((obj["metadata"].get("labels") or {}).get(labels.REVISION, ""))

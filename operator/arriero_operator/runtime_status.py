@@ -1,0 +1,121 @@
+"""What runtimes answer to GET /status: asked in parallel, bounded, and only of pods that somebody waits for.
+
+A pod that does not answer delays nobody by more than `WAIT`: its answer is used when it comes.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+import aiohttp
+
+from arriero_api import pod as pod_contract
+from arriero_api.contract import ContractError, RuntimeStatus
+from arriero_operator.facts import PodFacts
+from arriero_operator.keys import Key
+
+TIMEOUT: Final = 1.0
+WAIT: Final = 0.25
+"""Seconds that one reconcile waits for answers."""
+PATIENCE: Final = 5
+"""Unanswered questions after which a ready pod is taken to have no more to say."""
+_AT_ONCE: Final = 32
+_SLOWEST: Final = 10.0
+_BODY_LIMIT: Final = 65_536
+
+Fetch = Callable[[str], Awaitable[RuntimeStatus]]
+"""Asks the pod at an IP address. Raises OSError, TimeoutError, aiohttp.ClientError or ContractError."""
+
+
+@dataclass(slots=True)
+class _Asked:
+    """One container start of a pod: the last answer, and when it was last asked (monotonic seconds)."""
+
+    since: datetime | None
+    status: RuntimeStatus | None = None
+    silent: int = 0
+    last: float = float("-inf")
+    task: asyncio.Task[None] | None = None
+
+
+@dataclass(slots=True)
+class RuntimeStatuses:
+    """The last answers of all pods that were asked, by model."""
+
+    fetch: Fetch = field(default_factory=lambda: fetch_status)
+    clock: Callable[[], float] = time.monotonic
+    _asked: dict[Key, dict[str, _Asked]] = field(default_factory=dict)
+    _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
+
+    def known(self, key: Key, pod: PodFacts) -> RuntimeStatus | None:
+        """The last answer of the pod's running container."""
+        found = self._asked.get(key, {}).get(pod.uid)
+        return found.status if found is not None and found.since == pod.running_since else None
+
+    def silent(self, key: Key, pod: PodFacts) -> int:
+        """How many questions in a row the pod's running container has left unanswered."""
+        found = self._asked.get(key, {}).get(pod.uid)
+        return found.silent if found is not None and found.since == pod.running_since else 0
+
+    async def refresh(self, key: Key, pods: Iterable[PodFacts], interval: float) -> None:
+        """Ask `pods` that were not asked for `interval` seconds; wait at most `WAIT` for their answers."""
+        entries = self._asked.setdefault(key, {})
+        tasks = []
+        for pod in pods:
+            one = entries.get(pod.uid)
+            if one is None or one.since != pod.running_since:
+                one = entries[pod.uid] = _Asked(pod.running_since)
+            if one.task is None and self.clock() - one.last >= max(interval, _hold(one.silent)):
+                one.task = asyncio.create_task(self._ask(one, pod.ip), name=f"status {pod.name}")
+            if one.task is not None:
+                tasks.append(one.task)
+        if tasks:
+            await asyncio.wait(tasks, timeout=WAIT)
+
+    def retain(self, key: Key, uids: Iterable[str]) -> None:
+        """Forget pods of the model that are gone."""
+        kept = set(uids)
+        entries = self._asked.get(key, {})
+        for uid in [uid for uid in entries if uid not in kept]:
+            _cancel(entries.pop(uid))
+        if not entries:
+            self._asked.pop(key, None)
+
+    async def _ask(self, one: _Asked, ip: str) -> None:
+        try:
+            async with self._slots, asyncio.timeout(TIMEOUT):
+                one.status = await self.fetch(ip)
+            one.silent = 0
+        except (OSError, TimeoutError, aiohttp.ClientError, ContractError):
+            one.silent += 1
+        finally:
+            one.last = self.clock()
+            one.task = None
+
+
+async def fetch_status(ip: str) -> RuntimeStatus:
+    """GET /status of the pod at `ip`."""
+    host = f"[{ip}]" if ":" in ip else ip
+    url = f"http://{host}:{pod_contract.CONTROL_PORT}/status"
+    async with aiohttp.ClientSession() as session, session.get(url, allow_redirects=False) as answer:
+        if answer.status != 200:
+            raise ContractError(f"status: HTTP {answer.status}")
+        body = b""
+        async for chunk in answer.content.iter_chunked(8192):
+            body += chunk
+            if len(body) > _BODY_LIMIT:
+                raise ContractError(f"status: longer than {_BODY_LIMIT} bytes")
+        return RuntimeStatus.from_json(body.decode(errors="replace"))
+
+
+def _hold(silent: int) -> float:
+    """Seconds until a pod that left `silent` questions unanswered is asked again."""
+    return min(_SLOWEST, 0.5 * 2.0 ** min(silent, 8)) if silent else 0.0
+
+
+def _cancel(one: _Asked) -> None:
+    if one.task is not None:
+        one.task.cancel()
