@@ -2,6 +2,7 @@
 
 import json
 import ssl
+import time
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
@@ -12,11 +13,16 @@ from tests.cluster.errors import ClusterError
 
 Object = dict[str, Any]
 _TIMEOUT = 10
+_RETRY_SECONDS = 10
+
+
+class UnavailableError(ClusterError):
+    """The API server could not answer now: just after a restart of its database, for example."""
 
 
 @dataclass(frozen=True)
 class Api:
-    """A client of one API server, with the rights of `pair`."""
+    """A client of one API server, with the rights of `pair`; it repeats what the server could not answer for 10 s."""
 
     server: str
     authority: Authority
@@ -33,7 +39,7 @@ class Api:
     def find(self, path: str) -> Object | None:
         """The object or list at `path`, or None when there is none."""
         try:
-            found: Object = json.loads(self._send("GET", path, None, ""))
+            found: Object = json.loads(self._retry("GET", path, None, ""))
         except FileNotFoundError:
             return None
         return found
@@ -41,13 +47,23 @@ class Api:
     def create(self, path: str, body: Object) -> None:
         """Create `body` in the collection at `path`; an object that exists already is left as it is."""
         try:
-            self._send("POST", path, body, "application/json")
+            self._retry("POST", path, body, "application/json")
         except FileExistsError:
             return
 
     def merge(self, path: str, patch: Object) -> None:
         """Apply a JSON merge patch to the object at `path`."""
-        self._send("PATCH", path, patch, "application/merge-patch+json")
+        self._retry("PATCH", path, patch, "application/merge-patch+json")
+
+    def _retry(self, method: str, path: str, body: Object | None, content: str) -> bytes:
+        deadline = time.monotonic() + _RETRY_SECONDS
+        while True:
+            try:
+                return self._send(method, path, body, content)
+            except UnavailableError:
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(0.1)
 
     def _send(self, method: str, path: str, body: Object | None, content: str) -> bytes:
         context = ssl.create_default_context(cafile=self.authority.certificate)
@@ -72,4 +88,5 @@ class Api:
                 raise FileNotFoundError(path) from error
             if error.code == 409:
                 raise FileExistsError(path) from error
-            raise ClusterError(f"{method} {path}: {error.code} {text}") from error
+            kind = UnavailableError if error.code >= 500 or error.code == 429 else ClusterError
+            raise kind(f"{method} {path}: {error.code} {text}") from error

@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 
-from tests.cluster.api import Object
+from tests.cluster.api import Object, UnavailableError
 from tests.cluster.components import Components
 from tests.cluster.containerd import Containerd
 from tests.cluster.dns import Dns
-from tests.cluster.errors import ClusterError
 from tests.cluster.kubelet import NODE_NAME, Kubelet
 from tests.cluster.proxy import Proxy
 from tests.cluster.waiting import until
@@ -50,7 +49,7 @@ class Node:
         bound = self.components.api.find(f"/api/v1/pods?fieldSelector=spec.nodeName={NODE_NAME}") or {}
         try:
             known = self.components.api.find(f"{_PATH}/proxy/pods") or {}
-        except ClusterError:  # the API server's words for a kubelet that does not listen yet
+        except UnavailableError:  # the API server's words for a kubelet that does not listen yet
             return False
         return _uids(bound) <= _uids(known)
 
