@@ -5,7 +5,7 @@ from typing import Final
 
 from arriero_api.contract import Failure, Phase
 from arriero_api.reasons import reason
-from arriero_runtime.diagnosis.causes import Cause, Causes
+from arriero_runtime.diagnosis.causes import ENGINE, EVERYWHERE, Cause, Causes
 from arriero_runtime.diagnosis.kinds import KINDS, Kind
 from arriero_runtime.diagnosis.scrub import scrub
 
@@ -41,10 +41,13 @@ class Diagnosis:
         """One line of the log, without its end."""
         self._causes.feed(line)
 
-    def failure(self) -> Failure | None:
+    def failure(self, *, engine_only: bool = False) -> Failure | None:
         """Why the engine ended, EngineFailed with the engine's own words where that is not known; None where the log
-        tells no error at all."""
-        cause = self._causes.cause()
+        tells no error at all.
+
+        `engine_only` leaves the main process out: once it serves, its errors may be those of a client's request.
+        """
+        cause = self._causes.cause(ENGINE if engine_only else EVERYWHERE)
         if cause is None:
             return None
         found = explain(cause)
@@ -72,7 +75,7 @@ def explain(cause: Cause) -> Failure:
         matched = kind.pattern.search(line)
         if matched and _agrees(kind, cause):
             return _known(kind, matched)
-    return make_failure(UNKNOWN, f"The engine did not start: {line}")
+    return make_failure(UNKNOWN, line)
 
 
 def _refused_field(found: re.Match[str]) -> Failure:

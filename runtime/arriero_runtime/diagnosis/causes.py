@@ -35,7 +35,9 @@ _HARMLESS: Final = re.compile(r"Error saving model info cache|Error parsing conf
 _CONTINUATION_LINES: Final = 12
 _FRAMES: Final = 60
 _EARLIER: Final = 12
-_ORDER: Final = ("Worker", "EngineCore", "main")
+ENGINE: Final = ("Worker", "EngineCore")
+EVERYWHERE: Final = (*ENGINE, "main")
+"""Processes in the order in which their errors count."""
 USAGE: Final = "usage"
 """`Cause.type` of a command line that the argument parser refuses."""
 
@@ -112,7 +114,7 @@ class Causes:
     """Fed with the log line by line; keeps little and forgets the rest."""
 
     def __init__(self) -> None:
-        self._sources: dict[str, _Source] = {name: _Source(name) for name in _ORDER}
+        self._sources: dict[str, _Source] = {name: _Source(name) for name in EVERYWHERE}
 
     def feed(self, line: str) -> None:
         """One line of the log, without its end."""
@@ -130,6 +132,6 @@ class Causes:
         else:
             source.open = False
 
-    def cause(self) -> Cause | None:
-        """The likeliest cause of an end that happens now."""
-        return next((found for name in _ORDER if (found := self._sources[name].last)), None)
+    def cause(self, order: tuple[str, ...] = EVERYWHERE) -> Cause | None:
+        """The likeliest cause of an end that happens now, from the processes in `order`."""
+        return next((found for name in order if (found := self._sources[name].last)), None)

@@ -117,7 +117,7 @@ class Container:
             self._state.failed or self._state.status.failure,
             supervisor.complaint,
             oom_kills(settings.memory_events) > killed_before,
-            self._diagnosis.failure(),
+            self._diagnosis.failure(engine_only=self._state.was_ready),
         )
         self.say(f"the server {describe(child.wait_status)}")
         failure = meaning(end)
