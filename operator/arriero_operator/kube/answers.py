@@ -33,6 +33,9 @@ def error_of(code: int, body: bytes) -> KubeError:
     message = str(status.get("message") or body[:500].decode(errors="replace") or f"HTTP {code}")
     if code == 409 and status.get("reason") == "AlreadyExists":
         return AlreadyExists(message, code)
+    if code == 422 and any(cause.get("field") == "metadata.uid" for cause in _causes(status)):
+        # How a patch answers whose uid is that of another object.
+        return Conflict(message, code)
     fallback = Unavailable if code >= 500 else KubeError
     return _BY_CODE.get(code, fallback)(message, code)
 
@@ -41,6 +44,10 @@ def retry_after(headers: Mapping[str, str]) -> float:
     """What the server asks for in seconds; 0 when it asks for nothing."""
     value = headers.get("Retry-After", "")
     return float(value) if value.isdigit() else 0.0
+
+
+def _causes(status: Object) -> list[Object]:
+    return (status.get("details") or {}).get("causes") or []
 
 
 def _status(body: bytes) -> Object:
