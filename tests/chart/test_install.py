@@ -1,5 +1,6 @@
 """Installing, upgrading and uninstalling on a real API server that enforces the restricted Pod Security level."""
 
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ EXAMPLE = str(Path(__file__).parents[2] / "examples" / "minimal.yaml")
 
 @pytest.fixture(scope="module")
 def kubectl() -> Iterator[Kubectl]:
-    plane = ControlPlane.start("chart")
+    plane = ControlPlane.start(f"chart-{os.getpid()}")
     try:
         kubectl = Kubectl(plane.bin, plane.kubeconfig)
         kubectl.run("create", "namespace", NAMESPACE)

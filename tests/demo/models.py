@@ -109,7 +109,8 @@ def _received(child: "subprocess.Popen[str]", deadline: float) -> Iterator[Objec
 
     def read() -> None:
         for line in child.stdout or ():
-            lines.put(line)
+            if line[0] in "{ }":  # all else is a complaint of kubectl's
+                lines.put(line)
         lines.put(None)
 
     threading.Thread(target=read, daemon=True).start()
