@@ -21,6 +21,7 @@ def clean(name: str) -> None:
     state = State(name)
     with locked(state.lock, f"{name} is being started or ended"):
         if not (state.folder.is_dir() or marked(state.folder) or (name == CLUSTER and network.present())):
+            state.lock.unlink(missing_ok=True)
             return
         say(f"ending {name}")
         if name == CLUSTER:
@@ -31,6 +32,7 @@ def clean(name: str) -> None:
         if name == CLUSTER:
             _clean_node(state)
         shutil.rmtree(state.folder, ignore_errors=not state.folder.exists())
+        state.lock.unlink(missing_ok=True)
         say(f"{name} is gone")
 
 

@@ -127,6 +127,8 @@ class Components:
             "--allow-privileged=true",
             f"--audit-policy-file={policy}",
             f"--audit-log-path={self.audit_log}",
+            "--audit-log-maxsize=500",  # MB: enough for any test, and no full disk under a cluster that stays
+            "--audit-log-maxbackup=1",
             "--profiling=false",
         ]
 
