@@ -67,9 +67,8 @@ def pod_facts(obj: Mapping[str, Any], status: RuntimeStatus | None = None) -> Po
     metadata, state = obj["metadata"], obj.get("status") or {}
     conditions = {c["type"]: c for c in state.get("conditions") or ()}
     ready, placed = conditions.get("Ready", {}), conditions.get("PodScheduled", {})
-    container: Mapping[str, Any] = next(
-        (c for c in state.get("containerStatuses") or () if c["name"] == pod.CONTAINER), {}
-    )
+    containers: Mapping[str, Any] = {c["name"]: c for c in state.get("containerStatuses") or ()}
+    container = containers.get(pod.CONTAINER, {})
     now: Mapping[str, Any] = container.get("state") or {}
     waiting = now.get("waiting") or {}
     deleting = "deletionTimestamp" in metadata
