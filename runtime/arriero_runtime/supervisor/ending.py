@@ -4,9 +4,13 @@ import os
 import signal
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from arriero_api.contract import Failure
 from arriero_runtime.diagnosis import UNKNOWN, make_failure, shorten
+
+_VAGUE: Final = (UNKNOWN, "EngineDied")
+"""What a server says that has not seen why its engine is gone: the kernel or the log may know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +35,20 @@ def meaning(end: End) -> Failure | None:
 
     What the server says itself counts most; where it knows no cause, what its log tells.
     """
-    said = end.failed or end.complaint
-    if said:
-        known = end.told if end.told and end.told.reason != UNKNOWN else None
-        return known if known and said.reason == UNKNOWN else said
-    if end.stopping:
+    said = end.failed
+    if said and said.reason not in _VAGUE:
+        return said
+    if end.complaint:
+        return end.complaint
+    if end.stopping and not said:
         return None
-    how = describe(end.wait_status)
+    how = f"The server {describe(end.wait_status)}"
     if end.out_of_memory:
-        return make_failure(
-            "OOMKilled", f"The kernel ended a process of the container for its memory; the server {how}"
-        )
+        return make_failure("OOMKilled", f"The kernel ended a process of the container for its memory. {how}")
     if end.was_ready:
-        words = f": {end.told.message}" if end.told else ""
-        return make_failure("EngineDied", f"The server {how} while it served{words}")
-    if end.told:
-        return end.told
-    return make_failure(UNKNOWN, f"The server {how} before it was ready and told no error")
+        words = [said.message if said else f"{how} while it served", end.told.message if end.told else ""]
+        return make_failure("EngineDied", ": ".join(word.rstrip(".") for word in words if word))
+    return end.told or said or make_failure(UNKNOWN, f"{how} before it was ready and told no error")
 
 
 def describe(wait_status: int | None) -> str:
