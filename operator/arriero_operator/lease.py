@@ -86,9 +86,8 @@ class Lease:
                 renewed = began
             elif self._other() or loop.time() >= renewed + self._times.renew:
                 self.held = False
-                raise LeaseLost(
-                    f"lease {self._namespace}/{self._name}: held by {self._other() or 'nobody for certain'}"
-                )
+                why = f"held by {self._other()}" if self._other() else "not renewed in time"
+                raise LeaseLost(f"lease {self._namespace}/{self._name}: {why}")
 
     async def release(self) -> None:
         """Let the next one take over at once. Does nothing when not held; never raises."""

@@ -1,0 +1,149 @@
+"""The adapter when the API server is troubled; that is a fake here, because a real one cannot be told to fail."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import yaml
+from aiohttp import web
+
+from arriero_operator.kube import retrying
+from arriero_operator.kube.adapter import ApiServer
+from arriero_operator.kube.credentials import Credentials, CredentialsError
+from arriero_operator.kube.errors import Throttled, Unavailable
+from arriero_operator.kube.protocol import CONFIG_MAPS, Object
+from arriero_operator.kube.retrying import Failure, wait_before_retry
+
+OBJECT: Object = {"metadata": {"namespace": "n", "name": "a"}}
+
+
+@dataclass
+class FakeApi:
+    """Answers with the planned status codes, one a request, then with 200; remembers the tokens."""
+
+    codes: list[int] = field(default_factory=list)
+    retry_after: str = ""
+    tokens: list[str] = field(default_factory=list)
+
+    async def answer(self, request: web.Request) -> web.Response:
+        self.tokens.append(request.headers.get("Authorization", ""))
+        code = self.codes.pop(0) if self.codes else 200
+        headers = {"Retry-After": self.retry_after} if self.retry_after and code >= 400 else {}
+        body = OBJECT if code == 200 else {"kind": "Status", "message": f"planned {code}"}
+        return web.json_response(body, status=code, headers=headers)
+
+
+Start = Callable[[FakeApi], Awaitable[ApiServer]]
+
+
+def _write(path: Path, server: str, token: str) -> None:
+    config = {
+        "clusters": [{"name": "c", "cluster": {"server": server}}],
+        "users": [{"name": "u", "user": {"token": token}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "c",
+    }
+    path.write_text(yaml.safe_dump(config))
+
+
+@pytest.fixture
+async def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Start]:
+    monkeypatch.setattr(retrying, "FIRST_WAIT", 0.001)
+    open_now: list[tuple[ApiServer, web.AppRunner]] = []
+
+    async def connect(fake: FakeApi) -> ApiServer:
+        app = web.Application()
+        app.router.add_route("*", "/{path:.*}", fake.answer)
+        runner = web.AppRunner(app)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        config = tmp_path / "config"
+        _write(config, f"http://127.0.0.1:{runner.addresses[0][1]}", "first")
+        api = await ApiServer.connect(Credentials(config))
+        open_now.append((api, runner))
+        return api
+
+    yield connect
+    for api, runner in open_now:
+        await api.close()
+        await runner.cleanup()
+
+
+@pytest.mark.parametrize("code", [429, 500, 502, 503, 504])
+async def test_a_passing_trouble_is_not_seen_by_the_caller(start: Start, code: int) -> None:
+    fake = FakeApi([code, code])
+    assert await (await start(fake)).get(CONFIG_MAPS, "n", "a") == OBJECT
+    assert len(fake.tokens) == 3
+
+
+async def test_a_lasting_trouble_ends_after_a_bounded_number_of_attempts(start: Start) -> None:
+    fake = FakeApi([503] * 100)
+    with pytest.raises(Unavailable, match="planned 503"):
+        await (await start(fake)).apply(CONFIG_MAPS, OBJECT, manager="arriero")
+    assert len(fake.tokens) == retrying.ATTEMPTS
+
+
+async def test_a_create_is_not_repeated_when_it_may_have_been_done(start: Start) -> None:
+    fake = FakeApi([500])
+    with pytest.raises(Unavailable):
+        await (await start(fake)).create(CONFIG_MAPS, OBJECT)
+    assert len(fake.tokens) == 1
+
+
+async def test_a_create_that_was_turned_away_is_repeated(start: Start) -> None:
+    fake = FakeApi([429])
+    assert await (await start(fake)).create(CONFIG_MAPS, OBJECT) == OBJECT
+
+
+async def test_a_server_that_asks_for_more_patience_than_a_request_has_is_throttled(start: Start) -> None:
+    fake = FakeApi([429], retry_after="60")
+    with pytest.raises(Throttled):
+        await (await start(fake)).get(CONFIG_MAPS, "n", "a")
+    assert len(fake.tokens) == 1
+
+
+async def test_a_token_that_was_rotated_early_is_read_anew_once(start: Start, tmp_path: Path) -> None:
+    fake = FakeApi([401])
+    api = await start(fake)
+    config = yaml.safe_load((tmp_path / "config").read_text())
+    _write(tmp_path / "config", config["clusters"][0]["cluster"]["server"], "second")
+    assert await api.get(CONFIG_MAPS, "n", "a") == OBJECT
+    assert fake.tokens == ["Bearer first", "Bearer second"]
+
+
+async def test_a_token_that_stays_invalid_is_an_error(start: Start) -> None:
+    fake = FakeApi([401, 401])
+    with pytest.raises(Unavailable, match="planned 401"):
+        await (await start(fake)).get(CONFIG_MAPS, "n", "a")
+
+
+async def test_a_server_that_is_not_there_is_unavailable(start: Start, tmp_path: Path) -> None:
+    config = tmp_path / "nobody"
+    _write(config, "http://127.0.0.1:1", "x")
+    api = await ApiServer.connect(Credentials(config))
+    try:
+        with pytest.raises(Unavailable, match="no connection"):
+            await api.get(CONFIG_MAPS, "n", "a")
+    finally:
+        await api.close()
+
+
+async def test_without_credentials_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    with pytest.raises(CredentialsError, match="pass --kubeconfig"):
+        await ApiServer.connect(Credentials())
+
+
+def test_what_the_server_asks_for_is_the_least_wait() -> None:
+    assert wait_before_retry(Failure(429, retry_after=3), 1, repeatable=False, jitter=lambda: 0.0) == 3
+
+
+def test_waits_double() -> None:
+    waits = [wait_before_retry(Failure(500), n, repeatable=True, jitter=lambda: 1.0) for n in range(1, 6)]
+    assert waits == [0.2, 0.4, 0.8, 1.6, None]
+
+
+@pytest.mark.parametrize("code", [400, 403, 404, 409, 410, 422])
+def test_an_answer_that_will_not_change_is_final(code: int) -> None:
+    assert wait_before_retry(Failure(code), 1, repeatable=True) is None
