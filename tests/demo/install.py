@@ -30,7 +30,14 @@ class Stage:
 
 
 def set_up() -> Stage:
-    """Bring up all that the acts need; each part is kept where it is there already."""
+    """Bring up all that the acts need, and remove what an earlier run left."""
+    stage = stand_up()
+    _remove_models(stage.tools)
+    return stage
+
+
+def stand_up() -> Stage:
+    """Cluster, images, hub, chart and client pod; each part is kept where it is there already."""
     output.heading("Before the acts: a Kubernetes of this machine's own, and Arriero on it")
     output.tell(
         "The first run builds Kubernetes and the images from source: about half an hour on two cores. Later runs "
@@ -47,7 +54,6 @@ def set_up() -> Stage:
     values = cluster.kubeconfig.parent / "demo-values.json"
     values.write_text(json.dumps(_values(cluster.images, endpoint), indent=1))
     _install(tools, values)
-    _remove_models(tools)
     client = Client.start(tools, cluster.images.operator)
     output.good(f"the operator is ready; the pod {NAME} will ask the models; both namespaces enforce 'restricted'")
     return Stage(cluster, tools, client)

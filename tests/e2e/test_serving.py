@@ -1,0 +1,97 @@
+"""A model that serves: names, scale, rest, repair."""
+
+import json
+import time
+from collections.abc import Iterator
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+
+from tests.demo.install import Stage
+from tests.e2e.conftest import OPERATOR, READY_SECONDS, Start
+from tests.support.audit import AuditLog
+from tests.support.eventually import eventually
+from tests.support.kubectl import Kubectl, condition
+
+pytestmark = [pytest.mark.node, pytest.mark.engine]
+
+ALIAS = "chat"
+NAME_SECONDS = 2.0
+REST_SECONDS = 120.0
+
+
+def _status_of(address: str, model: str) -> int:
+    """The HTTP code that a pod answers a request for `model` with."""
+    body = {"model": model, "messages": [{"role": "user", "content": "Hello"}], "max_tokens": 1}
+    request = Request(
+        f"http://{address}:8080/v1/chat/completions", json.dumps(body).encode(), {"Content-Type": "application/json"}
+    )
+    try:
+        with urlopen(request, timeout=30) as response:
+            return int(response.status)
+    except HTTPError as error:
+        with error:
+            return error.code
+
+
+@pytest.fixture
+def two_replicas(smollm2: Start) -> Iterator[list[str]]:
+    """The addresses of two ready pods of the model."""
+    kubectl = smollm2.kubectl
+    kubectl.run("scale", "im/smollm2", "--replicas=2")
+    eventually(lambda: len(smollm2.pods()) == 2, 30)
+    eventually(lambda: kubectl.json("get", "im", "smollm2")["status"].get("readyReplicas") == 2, READY_SECONDS)
+    yield [p["status"]["podIP"] for p in kubectl.items("pods", "arriero.dev/model=smollm2")]
+    kubectl.run("scale", "im/smollm2", "--replicas=1")
+    eventually(lambda: len(smollm2.pods()) == 1, 30)
+
+
+def test_an_alias_comes_and_goes_on_every_pod_without_a_restart(smollm2: Start, two_replicas: list[str]) -> None:
+    kubectl = smollm2.kubectl
+    before = smollm2.pods()
+    assert [_status_of(address, ALIAS) for address in two_replicas] == [404, 404]
+
+    kubectl.patch("im", "smollm2", {"spec": {"model": {"aliases": [ALIAS]}}})
+    begin = time.monotonic()
+    eventually(lambda: all(_status_of(a, ALIAS) == 200 for a in two_replicas), 30)
+    took = time.monotonic() - begin
+    assert took <= NAME_SECONDS
+    eventually(lambda: _state(kubectl, ALIAS) == "Registered", 10)
+
+    kubectl.patch("im", "smollm2", {"spec": {"model": {"aliases": None}}})
+    eventually(lambda: all(_status_of(a, ALIAS) == 404 for a in two_replicas), 30)
+    eventually(lambda: _state(kubectl, ALIAS) is None, 10)
+    assert [_status_of(address, "smollm2") for address in two_replicas] == [200, 200]
+    assert smollm2.pods() == before
+
+
+def _state(kubectl: Kubectl, name: str) -> str | None:
+    names = kubectl.json("get", "im", "smollm2")["status"]["names"]
+    return next((n["state"] for n in names if n["name"] == name), None)
+
+
+def test_at_rest_nothing_is_written_but_the_lease(stage: Stage, smollm2: Start) -> None:
+    smollm2.wait_ready()
+    log = AuditLog.now(stage.cluster.audit_log)
+    time.sleep(REST_SECONDS)  # the promise is about a span of time
+    writes = log.writes(OPERATOR)
+    assert {w.resource for w in writes} == {"leases"}, [w for w in writes if w.resource != "leases"]
+
+
+def test_a_service_deleted_by_hand_is_back_within_five_seconds(smollm2: Start) -> None:
+    kubectl = smollm2.kubectl
+    kubectl.run("delete", "service", "smollm2")
+    eventually(lambda: kubectl.exists("service", "smollm2"), 5)
+
+
+def test_scaled_to_zero_is_ready_and_not_available_and_scaled_back_it_answers(stage: Stage, smollm2: Start) -> None:
+    kubectl = smollm2.kubectl
+    kubectl.run("scale", "im/smollm2", "--replicas=0")
+    eventually(lambda: condition(kubectl.json("get", "im", "smollm2"), "Ready").get("reason") == "ScaledToZero", 60)
+    assert condition(kubectl.json("get", "im", "smollm2"), "Available")["status"] == "False"
+
+    kubectl.run("scale", "im/smollm2", "--replicas=1")
+    eventually(lambda: condition(kubectl.json("get", "im", "smollm2"), "Ready").get("status") != "True", 10)
+    smollm2.wait_ready()
+    assert stage.client.call("ask", smollm2.url, "smollm2", "Hello")["answer"]
