@@ -47,3 +47,8 @@ def events(kubectl: Kubectl, name: str, reason: str = "") -> list[Object]:
     found = kubectl.items("events")
     mine = [event for event in found if event["involvedObject"]["name"] == name]
     return [event for event in mine if reason in ("", event["reason"])]
+
+
+def patch_spec(kubectl: Kubectl, name: str, spec: Object) -> None:
+    """Merge patch of the spec."""
+    kubectl.patch("im", name, {"spec": spec})

@@ -1,13 +1,35 @@
 """A model from apply to delete, on a real API server with fake nodes."""
 
+import time
+
 import pytest
 
 from tests.conftest import MakeOperator
-from tests.operator.reconcile.models import model, read, until
+from tests.operator.reconcile.models import events, model, patch_spec, read, until
 from tests.operator.reconcile.pods import Pods
+from tests.support.audit import AuditLog
+from tests.support.eventually import eventually
 from tests.support.kubectl import Kubectl
 
 pytestmark = pytest.mark.control_plane
+
+CHILDREN = ("service", "deployment", "configmap", "controllerrevision", "pod")
+
+
+def serve(kubectl: Kubectl, name: str = "tiny", **spec: object) -> Pods:
+    """Apply a model and bring its pods to Ready."""
+    kubectl.apply(model(name, **spec))
+    pods = Pods(kubectl, name)
+    for pod in pods.placed(int(str(spec.get("replicas", 1)))):
+        pods.ready(pod)
+    until(kubectl, name, "Ready", "True", "Ready")
+    return pods
+
+
+def children(kubectl: Kubectl, name: str = "tiny") -> dict[str, list[str]]:
+    """Names of the model's children, by kind."""
+    selector = f"arriero.dev/model={name}"
+    return {kind: [obj["metadata"]["name"] for obj in kubectl.items(kind, selector)] for kind in CHILDREN}
 
 
 def test_an_applied_model_becomes_ready_with_its_pod(kubectl: Kubectl, operator: MakeOperator) -> None:
@@ -16,13 +38,158 @@ def test_an_applied_model_becomes_ready_with_its_pod(kubectl: Kubectl, operator:
     pods = Pods(kubectl, "tiny")
     (pod,) = pods.placed()
     until(kubectl, "tiny", "Ready", "False", "StartingContainer")
+    assert read(kubectl, "tiny")["status"]["progress"]["phase"] == "StartingContainer"
     pods.ready(pod)
     until(kubectl, "tiny", "Ready", "True", "Ready")
     status = read(kubectl, "tiny")["status"]
-    print(status)
     assert status["url"] == f"http://tiny.{kubectl.namespace}.svc"
     assert status["accelerators"] == "nvidia.com/gpu: 1"
     assert [(name["name"], name["state"]) for name in status["names"]] == [("tiny", "Registered")]
     assert "progress" not in status
-    for kind in ("service", "deployment"):
-        assert kubectl.exists(kind, "tiny")
+    for kind, found in children(kubectl).items():
+        assert len(found) == 1, kind
+
+
+def test_scaled_to_zero_is_ready_and_not_available_and_comes_back(kubectl: Kubectl, operator: MakeOperator) -> None:
+    operator()
+    pods = serve(kubectl)
+    kubectl.run("scale", "im/tiny", "--replicas=0")
+    until(kubectl, "tiny", "Ready", "True", "ScaledToZero")
+    until(kubectl, "tiny", "Available", "False", "ScaledToZero")
+    assert read(kubectl, "tiny")["status"]["progress"]["phase"] == "Draining"
+    pods.remove_deleted()
+    eventually(lambda: "progress" not in read(kubectl, "tiny")["status"])
+    eventually(lambda: events(kubectl, "tiny", "ShutdownComplete"))
+    assert len(events(kubectl, "tiny", "ShutdownStarted")) == 1
+    kubectl.run("scale", "im/tiny", "--replicas=2")
+    for pod in pods.placed(2):
+        pods.ready(pod)
+    until(kubectl, "tiny", "Ready", "True", "Ready")
+
+
+@pytest.mark.parametrize("stopped", [False, True], ids=["operator up", "operator down"])
+def test_a_deleted_model_leaves_no_child(kubectl: Kubectl, operator: MakeOperator, stopped: bool) -> None:
+    process = operator()
+    pods = serve(kubectl)
+    if stopped:
+        process.stop()
+    kubectl.run("delete", "im", "tiny", "--timeout=10s")
+    eventually(lambda: all("deletionTimestamp" in pod["metadata"] for pod in pods.all()))
+    if not stopped:
+        eventually(lambda: events(kubectl, "tiny", "ShutdownStarted"))
+    pods.remove_deleted()
+    eventually(lambda: not any(children(kubectl).values()), 20)
+    if not stopped:
+        eventually(lambda: events(kubectl, "tiny", "ShutdownComplete"))
+
+
+@pytest.mark.parametrize("kind", ["service", "deployment", "configmap"])
+def test_a_child_edited_or_deleted_by_hand_is_put_right_within_five_seconds(
+    kubectl: Kubectl, operator: MakeOperator, kind: str
+) -> None:
+    operator()
+    serve(kubectl)
+    (name,) = children(kubectl)[kind]
+    wanted = kubectl.json("get", kind, name)
+    edits = {
+        "service": {"spec": {"selector": {"arriero.dev/model": "other"}}},
+        "deployment": {"spec": {"replicas": 3, "template": {"spec": {"terminationGracePeriodSeconds": 1}}}},
+        "configmap": {"data": {"registrations.json": "{}"}},
+    }
+    kubectl.patch(kind, name, edits[kind])
+    part = "data" if kind == "configmap" else "spec"
+    eventually(lambda: kubectl.json("get", kind, name)[part] == wanted[part], 5)
+    kubectl.patch(kind, name, {"metadata": {"labels": {"app.kubernetes.io/managed-by": None}}})
+    eventually(lambda: kubectl.json("get", kind, name)["metadata"]["labels"] == wanted["metadata"]["labels"], 5)
+    kubectl.run("delete", kind, name, "--cascade=orphan")
+    eventually(lambda: kubectl.exists(kind, name), 5)
+    assert kubectl.json("get", kind, name)["metadata"]["ownerReferences"] == wanted["metadata"]["ownerReferences"]
+
+
+def test_a_foreign_service_is_left_alone_and_named(kubectl: Kubectl, operator: MakeOperator) -> None:
+    foreign = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "tiny"},
+        "spec": {"ports": [{"port": 5432}], "selector": {"app": "database"}},
+    }
+    kubectl.apply(foreign)
+    before = kubectl.json("get", "service", "tiny")
+    operator()
+    kubectl.apply(model("tiny"))
+    found = until(kubectl, "tiny", "Accepted", "False", "ChildNameTaken")
+    assert "Service 'tiny'" in found["message"]
+    until(kubectl, "tiny", "Ready", "False", "ChildNameTaken")
+    until(kubectl, "tiny", "Stalled", "True", "ChildNameTaken")
+    assert kubectl.json("get", "service", "tiny") == before
+    kubectl.run("delete", "service", "tiny")
+    until(kubectl, "tiny", "Accepted", "True", timeout=15)
+
+
+def test_orphaned_children_are_adopted(kubectl: Kubectl, operator: MakeOperator) -> None:
+    operator()
+    pods = serve(kubectl)
+    (before,) = pods.live()
+    kubectl.run("delete", "im", "tiny", "--cascade=orphan")
+    eventually(lambda: not kubectl.json("get", "deployment", "tiny")["metadata"].get("ownerReferences"))
+    kubectl.apply(model("tiny"))
+    until(kubectl, "tiny", "Ready", "True", "Ready")
+    (after,) = pods.live()
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
+    uid = read(kubectl, "tiny")["metadata"]["uid"]
+    assert [ref["uid"] for ref in kubectl.json("get", "deployment", "tiny")["metadata"]["ownerReferences"]] == [uid]
+
+
+def test_a_failure_is_told_once_and_the_mended_model_becomes_ready(kubectl: Kubectl, operator: MakeOperator) -> None:
+    process = operator()
+    kubectl.apply(model("tiny", model={"uri": "hf://org/tinyy"}))
+    pods = Pods(kubectl, "tiny")
+    (pod,) = pods.placed()
+    message = (
+        '{"schemaVersion": 1, "reason": "ModelNotFound", "message": "the hub knows no repository org/tinyy", '
+        '"remedy": "Correct spec.model.uri."}'
+    )
+    end = {"exitCode": 1, "reason": "Error", "message": message}
+    pods.waiting(pod, "CrashLoopBackOff", "back-off", end)
+    found = until(kubectl, "tiny", "Ready", "False", "ModelNotFound")
+    assert found["message"] == "The hub knows no repository org/tinyy. Correct spec.model.uri."
+    until(kubectl, "tiny", "Stalled", "True", "ModelNotFound")
+    eventually(lambda: events(kubectl, "tiny", "ModelNotFound"))
+    process.stop()
+    operator(identity="operator-1")
+    pods.waiting(pod, "CrashLoopBackOff", "back-off 20s", end)
+    patch_spec(kubectl, "tiny", {"model": {"uri": "hf://org/tiny"}})
+    new = eventually(lambda: [one for one in pods.placed(2) if one["metadata"]["uid"] != pod["metadata"]["uid"]])[0]
+    until(kubectl, "tiny", "Ready", "False", "RollingOut")
+    pods.ready(new)
+    eventually(lambda: any("deletionTimestamp" in one["metadata"] for one in pods.all()))
+    pods.remove_deleted()
+    until(kubectl, "tiny", "Ready", "True", "Ready")
+    assert len(events(kubectl, "tiny", "ModelNotFound")) == 1
+    assert len(events(kubectl, "tiny", "RolloutStarted")) == 1
+    eventually(lambda: len(children(kubectl)["controllerrevision"]) == 1)
+    eventually(lambda: len(children(kubectl)["configmap"]) == 1)
+
+
+def test_two_models_never_share_a_name(kubectl: Kubectl, operator: MakeOperator) -> None:
+    operator()
+    serve(kubectl, "first", model={"uri": "hf://org/tiny", "aliases": ["chat"]})
+    kubectl.apply(model("second", model={"uri": "hf://org/tiny", "aliases": ["chat"]}))
+    pods = Pods(kubectl, "second")
+    (pod,) = pods.placed()
+    pods.ready(pod)
+    found = until(kubectl, "second", "Ready", "False", "NameConflict")
+    assert "'chat' is served by the model 'first'" in found["message"]
+    until(kubectl, "second", "Available", "True")
+    until(kubectl, "first", "Ready", "True")
+    kubectl.run("delete", "im", "first")
+    until(kubectl, "second", "NamesRegistered", "False", "Registering", timeout=15)
+
+
+def test_nothing_is_written_at_rest(kubectl: Kubectl, operator: MakeOperator, control_plane: object) -> None:
+    process = operator()
+    serve(kubectl)
+    path = control_plane.audit_log  # type: ignore[attr-defined]
+    log = AuditLog.now(path)
+    time.sleep(12)  # the absence of writes cannot be awaited
+    assert [one for one in log.writes(process.user) if one.resource != "leases"] == []

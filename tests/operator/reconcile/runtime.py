@@ -1,0 +1,53 @@
+"""A scripted stand-in of the runtime's control port: it answers GET /status with what the test says."""
+
+import itertools
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from arriero_api.contract import Phase, RuntimeStatus
+from arriero_api.pod import CONTROL_PORT
+
+_numbers = itertools.count(1)
+
+
+@dataclass
+class ScriptedRuntime:
+    """`status` may be replaced at any time; `asked` counts the questions."""
+
+    ip: str
+    status: RuntimeStatus = field(default_factory=lambda: RuntimeStatus(Phase.RESOLVING))
+    asked: int = 0
+
+
+@contextmanager
+def scripted_runtime() -> Iterator[ScriptedRuntime]:
+    """A runtime at a loopback address of its own."""
+    number = next(_numbers)
+    # Addresses of several test processes at once do not meet.
+    runtime = ScriptedRuntime(f"127.{100 + os.getpid() % 100}.{number // 250}.{1 + number % 250}")
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            runtime.asked += 1
+            body = runtime.status.to_json().encode()
+            self.send_response(200 if self.path == "/status" else 404)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Silent."""
+
+    server = ThreadingHTTPServer((runtime.ip, CONTROL_PORT), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield runtime
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

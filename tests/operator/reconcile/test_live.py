@@ -1,0 +1,179 @@
+"""What the operator learns from runtimes: progress of a start, the pinned commit, proof of changed names."""
+
+from dataclasses import replace
+
+import pytest
+
+from arriero_api.contract import Failure, Phase, Progress, Registrations, RuntimeStatus
+from tests.cluster import ControlPlane
+from tests.conftest import MakeOperator
+from tests.operator.reconcile.models import events, model, patch_spec, read, until
+from tests.operator.reconcile.pods import Pods
+from tests.operator.reconcile.runtime import ScriptedRuntime, scripted_runtime
+from tests.support.audit import AuditLog
+from tests.support.eventually import eventually
+from tests.support.kubectl import Kubectl, Object
+
+pytestmark = pytest.mark.control_plane
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def registrations(kubectl: Kubectl, name: str = "tiny") -> Registrations:
+    """What the model's only ConfigMap says."""
+    (found,) = kubectl.items("configmap", f"arriero.dev/model={name}")
+    return Registrations.from_json(found["data"]["registrations.json"])
+
+
+def follow(kubectl: Kubectl, runtime: ScriptedRuntime) -> Registrations:
+    """The runtime takes over what the file says now."""
+    content = registrations(kubectl)
+    names = tuple(one.name for one in content.names)
+    runtime.status = replace(runtime.status, registrations=content.hash, names=names)
+    return content
+
+
+def serve(kubectl: Kubectl, runtime: ScriptedRuntime, **spec: object) -> tuple[Pods, Object]:
+    """Bring a model of one pod to Ready, with `runtime` answering for it."""
+    kubectl.apply(model("tiny", **spec))
+    pods = Pods(kubectl, "tiny")
+    (pod,) = pods.placed()
+    pods.run(pod, runtime.ip)
+    runtime.status = RuntimeStatus(Phase.LOADING, commit=COMMIT)
+    eventually(lambda: registrations(kubectl).commit == COMMIT)
+    runtime.status = RuntimeStatus(Phase.READY, commit=COMMIT, effective={"maxModelLen": 2048, "dtype": "bfloat16"})
+    follow(kubectl, runtime)
+    pods.ready(pod, runtime.ip)
+    until(kubectl, "tiny", "Ready", "True", "Ready")
+    return pods, pod
+
+
+def states(kubectl: Kubectl) -> dict[str, str]:
+    """State of each name of the status."""
+    return {one["name"]: one["state"] for one in read(kubectl, "tiny")["status"]["names"]}
+
+
+def test_a_start_tells_its_progress_in_few_writes(
+    kubectl: Kubectl, operator: MakeOperator, control_plane: ControlPlane
+) -> None:
+    process = operator()
+    log = AuditLog.now(control_plane.audit_log)
+    with scripted_runtime() as runtime:
+        kubectl.apply(model("tiny"))
+        pods = Pods(kubectl, "tiny")
+        (pod,) = pods.placed()
+        pods.run(pod, runtime.ip)
+        seen = []
+        for percent in (0, 30, 60, 90):
+            runtime.status = RuntimeStatus(Phase.DOWNLOADING, Progress(percent, f"{percent} of 100 MiB"), commit=COMMIT)
+
+            def downloading(percent: int = percent) -> Object:
+                progress: Object = read(kubectl, "tiny")["status"]["progress"]
+                assert (progress["phase"], progress.get("percent")) == ("Downloading", percent)
+                return progress
+
+            seen.append(eventually(downloading, 8)["message"])
+        assert seen[-1] == "90 of 100 MiB"
+        runtime.status = RuntimeStatus(Phase.LOADING, commit=COMMIT)
+        until(kubectl, "tiny", "Ready", "False", "Loading")
+        runtime.status = RuntimeStatus(Phase.READY, commit=COMMIT, effective={"maxModelLen": 2048})
+        follow(kubectl, runtime)
+        pods.ready(pod, runtime.ip)
+        until(kubectl, "tiny", "Ready", "True", "Ready")
+    status = read(kubectl, "tiny")["status"]
+    assert "progress" not in status
+    assert status["model"]["revision"] == COMMIT
+    writes = [
+        one for one in log.writes(process.user) if one.subresource == "status" and one.namespace == kubectl.namespace
+    ]
+    assert len(writes) <= 20
+
+
+def test_a_new_alias_is_served_within_two_seconds_by_the_same_pod(kubectl: Kubectl, operator: MakeOperator) -> None:
+    operator()
+    with scripted_runtime() as runtime:
+        pods, pod = serve(kubectl, runtime)
+        eventually(lambda: read(kubectl, "tiny")["status"]["model"]["effective"]["maxModelLen"] == 2048)
+        patch_spec(kubectl, "tiny", {"model": {"aliases": ["chat"]}})
+
+        def written() -> bool:
+            return [one.name for one in registrations(kubectl).names] == ["tiny", "chat"]
+
+        def annotated() -> bool:
+            (now,) = pods.live()
+            return bool(now["metadata"]["annotations"].get("arriero.dev/registrations") == registrations(kubectl).hash)
+
+        eventually(written, 1)
+        eventually(annotated, 1)
+        assert states(kubectl) == {"tiny": "Registered", "chat": "Registering"}
+        until(kubectl, "tiny", "NamesRegistered", "False", "Registering")
+        follow(kubectl, runtime)
+        eventually(lambda: states(kubectl) == {"tiny": "Registered", "chat": "Registered"}, 2)
+        until(kubectl, "tiny", "Ready", "True", "Ready")
+        (same,) = pods.live()
+        assert same["metadata"]["uid"] == pod["metadata"]["uid"]
+
+        patch_spec(kubectl, "tiny", {"model": {"aliases": []}})
+        eventually(lambda: states(kubectl) == {"tiny": "Registered", "chat": "Unregistering"}, 2)
+        eventually(lambda: [one.name for one in registrations(kubectl).names] == ["tiny"], 2)
+        follow(kubectl, runtime)
+        eventually(lambda: states(kubectl) == {"tiny": "Registered"}, 2)
+        eventually(lambda: events(kubectl, "tiny", "Unregistered"))
+
+
+def test_names_that_no_pod_has_proven_are_not_registered(kubectl: Kubectl, operator: MakeOperator) -> None:
+    process = operator()
+    with scripted_runtime() as runtime:
+        serve(kubectl, runtime)
+        patch_spec(kubectl, "tiny", {"model": {"aliases": ["chat"]}})
+        eventually(lambda: states(kubectl).get("chat") == "Registering")
+        process.stop()
+        operator(identity="operator-1")
+        asked = runtime.asked
+        eventually(lambda: runtime.asked > asked + 3)
+        assert states(kubectl)["chat"] == "Registering"
+        follow(kubectl, runtime)
+        eventually(lambda: states(kubectl)["chat"] == "Registered")
+
+
+def test_a_runtime_at_rest_is_not_asked(kubectl: Kubectl, operator: MakeOperator) -> None:
+    process = operator()
+    with scripted_runtime() as runtime:
+        serve(kubectl, runtime)
+        process.stop()
+        asked = runtime.asked
+        operator(identity="operator-1")
+        kubectl.run("annotate", "im", "tiny", "touched=yes")
+        eventually(lambda: process.kubectl.items("leases")[0]["spec"]["holderIdentity"] == "operator-1")
+        kubectl.run("label", "im", "tiny", "touched=yes")
+        until(kubectl, "tiny", "Ready", "True")
+        assert runtime.asked == asked
+
+
+def test_a_failure_that_the_running_runtime_reports_is_the_reason(kubectl: Kubectl, operator: MakeOperator) -> None:
+    operator()
+    with scripted_runtime() as runtime:
+        failure = Failure("ContextTooLong", "at most 2048 tokens fit", "Set spec.engine.maxModelLen to at most 2048.")
+        runtime.status = RuntimeStatus(Phase.FAILED, failure=failure)
+        kubectl.apply(model("tiny", engine={"maxModelLen": 9999}))
+        pods = Pods(kubectl, "tiny")
+        (pod,) = pods.placed()
+        pods.run(pod, runtime.ip)
+        found = until(kubectl, "tiny", "Ready", "False", "ContextTooLong")
+        assert found["message"] == "At most 2048 tokens fit. Set spec.engine.maxModelLen to at most 2048."
+
+
+def test_pods_on_different_commits_are_not_ready_together(kubectl: Kubectl, operator: MakeOperator) -> None:
+    operator()
+    with scripted_runtime() as one, scripted_runtime() as other:
+        pods, first = serve(kubectl, one)
+        kubectl.run("scale", "im/tiny", "--replicas=2")
+        (second,) = [pod for pod in pods.placed(2) if pod["metadata"]["uid"] != first["metadata"]["uid"]]
+        content = registrations(kubectl)
+        other.status = RuntimeStatus(Phase.READY, commit="f" * 40, registrations=content.hash)
+        pods.run(second, other.ip)
+        eventually(lambda: other.asked)
+        pods.ready(second, other.ip)
+        found = until(kubectl, "tiny", "Ready", "False", "CommitMismatch")
+        assert second["metadata"]["name"] in found["message"]
+        other.status = replace(other.status, commit=COMMIT)
