@@ -21,7 +21,13 @@ _VALUE_ERROR: Final = re.compile(r"\s*Value error, (?P<text>.*?)(?: \[type=|$)",
 
 def make_failure(name: str, message: str, **details: str | int) -> Failure:
     """A failure of the catalogue's reason `name`, with the catalogue's remedy."""
-    return Failure(name, shorten(message), reason(name).remedy, Phase.FAILED, details)
+    return Failure(name, shorten(_sentence(message)), reason(name).remedy, Phase.FAILED, details)
+
+
+def _sentence(message: str) -> str:
+    """Ends like one: people read the remedy right after it."""
+    text = message.strip()
+    return text if not text or text[-1] in ".!?…" else f"{text}."
 
 
 def shorten(message: str) -> str:

@@ -49,6 +49,14 @@ def _broken(message: str) -> Failure:
     return make_failure("RuntimeExited", f"The supervisor cannot work: {message}")
 
 
+def _version() -> str:
+    """Of the installed package; "unknown" where it runs from a folder."""
+    try:
+        return metadata.version("arriero")
+    except metadata.PackageNotFoundError:
+        return "unknown"
+
+
 class Container:
     """Owns everything that lives as long as the process."""
 
@@ -64,7 +72,7 @@ class Container:
 
     def live(self, argv: Sequence[str]) -> int:
         """From the open control port to the exit code."""
-        sources = Sources(self._state, self._log, self._parser, metadata.version("arriero"))
+        sources = Sources(self._state, self._log, self._parser, _version())
         Control(self._options.host, self._options.control_port, self._state, lambda: render(sources))
         tree.become_subreaper()
         memory = Memory(self._options.state_dir, inputs_hash(argv, os.environ, sources.version))
