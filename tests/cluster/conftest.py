@@ -24,6 +24,13 @@ def found_running() -> bool:
     return State(CLUSTER).folder.is_dir()
 
 
+@pytest.fixture
+def not_found_running(found_running: bool) -> None:
+    """For tests that kill parts of the cluster: not under somebody's hands."""
+    if found_running:
+        pytest.skip("a cluster ran before the tests: they leave its parts alone (`make cluster-down` first runs them)")
+
+
 @pytest.fixture(scope="module")
 def node(found_running: bool) -> Iterator[Cluster]:
     """The cluster without the product's images; one that ran before the tests is left running."""

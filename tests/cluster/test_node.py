@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ ELSEWHERE = "203.0.113.1"  # of a range reserved for documentation
 
 
 @pytest.fixture(scope="module")
-def kubectl(node: Cluster) -> Kubectl:
+def kubectl(node: Cluster) -> Iterator[Kubectl]:
     """kubectl in a namespace at the restricted level with a running pod `web` behind a Service `greeting`."""
     everywhere = Kubectl(node.bin, node.kubeconfig)
     labels = {"pod-security.kubernetes.io/enforce": "restricted"}
@@ -35,7 +36,9 @@ def kubectl(node: Cluster) -> Kubectl:
     kubectl.run("apply", "-f", "-", stdin=json.dumps(_pod(node.toolbox, accelerators=1)))
     kubectl.run("create", "service", "clusterip", "greeting", "--tcp=80:8080")
     kubectl.run("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
-    return kubectl
+    yield kubectl
+    if State(node.name).folder.is_dir():
+        everywhere.run("delete", "namespace", NAMESPACE, "--wait=false")
 
 
 def test_a_pod_at_the_restricted_level_runs_with_an_accelerator(kubectl: Kubectl) -> None:
@@ -72,6 +75,7 @@ def test_the_scheduler_says_when_the_accelerators_do_not_suffice(kubectl: Kubect
     kubectl.run("delete", "pod", "greedy", "--timeout=20s")
 
 
+@pytest.mark.usefixtures("not_found_running")
 def test_parts_that_died_are_started_again_under_running_pods(kubectl: Kubectl, node: Cluster) -> None:
     before = kubectl.json("get", "pod", "web")
     records = State(node.name).records
@@ -87,9 +91,8 @@ def test_parts_that_died_are_started_again_under_running_pods(kubectl: Kubectl, 
     assert kubectl.json("get", "node", node.node_name)["status"]["allocatable"]["nvidia.com/gpu"] == "2"
 
 
-def test_down_leaves_nothing_when_everything_was_killed(kubectl: Kubectl, node: Cluster, found_running: bool) -> None:
-    if found_running:
-        pytest.skip("a cluster ran before the tests: it is not for them to end")
+@pytest.mark.usefixtures("not_found_running")
+def test_down_leaves_nothing_when_everything_was_killed(kubectl: Kubectl, node: Cluster) -> None:
     folder = State(node.name).folder
     pods = [Process.of(pid) for pid in _pids_of_pods()]
     assert pods
