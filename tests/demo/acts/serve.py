@@ -5,6 +5,7 @@ from tests.demo.client import NAMESPACE, url
 from tests.demo.errors import DemoError
 from tests.demo.install import Stage
 from tests.demo.models import ready, watch
+from tests.demo.tools import CHECKOUT
 
 QUESTION = "What is the capital of France?"
 EXAMPLE = "examples/smollm2.yaml"
@@ -15,7 +16,8 @@ def play(stage: Stage) -> None:
     """Raises DemoError when the model does not become Ready or does not know the answer."""
     tools = stage.tools
     output.heading("Act 1: apply a model, watch it start, ask it")
-    tools.show("cat", EXAMPLE)
+    output.command(f"cat {EXAMPLE}")
+    output.result((CHECKOUT / EXAMPLE).read_text())
     tools.show("kubectl", "apply", "-n", NAMESPACE, "-f", EXAMPLE)
     output.command("kubectl get im smollm2 --watch")
     watch(tools, "smollm2", ready, _SECONDS)
