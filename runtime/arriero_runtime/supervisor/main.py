@@ -132,8 +132,8 @@ class Container:
         return failure and self._with_phase(failure)
 
     def _with_phase(self, failure: Failure) -> Failure:
-        """Where the one who told the failure named no phase: the last that the server was in."""
-        return replace(failure, phase=self._state.status.phase) if failure.phase is Phase.FAILED else failure
+        """Where the one who told the failure named no phase: the last one reached."""
+        return replace(failure, phase=self._state.reached) if failure.phase is Phase.FAILED else failure
 
     def _wait_before_retry(self, failure: Failure, seen: int) -> None:
         seconds = wait_seconds(seen, self._settings.first_wait, self._settings.longest_wait)

@@ -10,6 +10,8 @@ from arriero_runtime.channel import Drained, Failed, Heartbeat, Message, Metrics
 
 _FIRST: Final = RuntimeStatus(Phase.RESOLVING, Progress(None, "the server starts"))
 
+_ENDS: Final = (Phase.EMPTY, Phase.DRAINING, Phase.FAILED)
+
 
 class State:
     """`heard_at` and the other times are of `clock`, in seconds."""
@@ -32,6 +34,8 @@ class State:
         self.alive = False
         self.stopping = False
         self.was_ready = False
+        self.reached = _FIRST.phase
+        """The last phase of the start or of serving that the server was in."""
         self._fresh = fresh
 
     def hear(self, message: Message) -> None:
@@ -52,6 +56,8 @@ class State:
     def _hear_status(self, status: RuntimeStatus) -> None:
         if (status.phase, status.progress) != (self.status.phase, self.status.progress):
             self.progressed_at = self.heard_at
+        if status.phase not in _ENDS:
+            self.reached = status.phase
         if status.phase is Phase.READY:
             self.was_ready = True
         self.status = status

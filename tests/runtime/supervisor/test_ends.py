@@ -26,6 +26,7 @@ def test_a_start_that_fails_says_why(start: Starter, scenario: str, reason: str,
     assert failure.reason == reason
     assert words in failure.message
     assert failure.remedy
+    assert failure.phase in ("Resolving", "Loading")
     assert f"arriero-runtime: {reason}: " in supervised.text()
 
 
