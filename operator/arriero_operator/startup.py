@@ -40,6 +40,9 @@ LEASE_RIGHTS: Final = ((LEASES, "", ("get", "create", "patch")),)
 """What is used in the operator's own namespace."""
 
 _REVIEWS: Final = Kind("authorization.k8s.io/v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews")
+PATIENCE: Final = 15.0
+"""Seconds."""
+_PAUSE: Final = 1.0
 _AT_ONCE: Final = 8
 _OPENAPI: Final = f"/openapi/v3/apis/{labels.API_VERSION}"
 _INSTALL: Final = "install or upgrade the chart, or apply its CRD with kubectl apply --server-side"
@@ -101,18 +104,32 @@ async def check_rights(kube: Kube, needed: list[Right]) -> None:
         raise StartupError(f"the operator may not: {'; '.join(missing)}: grant it as the chart's roles do")
 
 
-async def check_crd(documents: Documents) -> None:
-    """Raises StartupError when the served InferenceModel is absent or lacks a field of this version."""
+async def check_crd(documents: Documents, patience: float = PATIENCE) -> None:
+    """Raises StartupError when the served InferenceModel is absent or lacks a field of this version.
+
+    A CRD that was just installed is published with a delay: it is looked for again for `patience` seconds.
+    """
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + patience
+    while problem := await _problem(documents):
+        if loop.time() >= deadline:
+            raise StartupError(problem)
+        await asyncio.sleep(_PAUSE)
+
+
+async def _problem(documents: Documents) -> str:
+    """What is wrong with the served resource; empty: nothing. Raises StartupError when it cannot be known."""
     try:
         document = await documents.read(_OPENAPI)
-    except NotFound as error:
-        raise StartupError(f"the API server has no {labels.KIND} of {labels.API_VERSION}: {_INSTALL}") from error
+    except NotFound:
+        return f"the API server has no {labels.KIND} of {labels.API_VERSION}: {_INSTALL}"
     except KubeError as error:
         raise StartupError(f"the CRD cannot be checked: {error}") from error
     served = _served_schema(document)
     wanted = crd.definition()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     if lacking := sorted(_lacking(wanted, served, "")):
-        raise StartupError(f"the CRD of {labels.KIND} is of another version, it lacks {', '.join(lacking)}: {_INSTALL}")
+        return f"the CRD of {labels.KIND} is of another version, it lacks {', '.join(lacking)}: {_INSTALL}"
+    return ""
 
 
 def _review(right: Right) -> Object:

@@ -1,0 +1,97 @@
+"""What is checked before anything is watched."""
+
+import asyncio
+import copy
+from typing import Any
+
+import pytest
+
+from arriero_api import crd, labels
+from arriero_operator.kube.adapter import ApiServer
+from arriero_operator.kube.errors import NotFound, Unavailable
+from arriero_operator.kube.protocol import Object
+from arriero_operator.startup import StartupError, check_crd, check_rights, rights
+from tests.support.virtual_time import run_virtual
+
+
+class Served:
+    """The OpenAPI document of an API server; fake of its edge."""
+
+    def __init__(self, schema: dict[str, Any] | Exception) -> None:
+        self.schema = schema
+
+    async def read(self, path: str) -> Object:
+        assert path == "/openapi/v3/apis/arriero.dev/v1alpha1"
+        if isinstance(self.schema, Exception):
+            raise self.schema
+        kind = {"group": labels.GROUP, "version": labels.VERSION, "kind": labels.KIND}
+        return {"components": {"schemas": {"x": {**self.schema, "x-kubernetes-group-version-kind": [kind]}}}}
+
+
+def schema() -> dict[str, Any]:
+    found: dict[str, Any] = crd.definition()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    return copy.deepcopy(found)
+
+
+async def test_the_crd_of_this_version_is_accepted() -> None:
+    await check_crd(Served(schema()))
+
+
+async def test_a_newer_crd_with_more_fields_is_accepted() -> None:
+    newer = schema()
+    newer["properties"]["spec"]["properties"]["future"] = {"type": "string"}
+    await check_crd(Served(newer))
+
+
+async def test_an_older_crd_is_refused_with_every_field_that_it_lacks() -> None:
+    older = schema()
+    del older["properties"]["spec"]["properties"]["sharedMemory"]
+    del older["properties"]["status"]["properties"]["names"]["items"]["properties"]["pods"]
+    with pytest.raises(StartupError, match=r"lacks spec\.sharedMemory, status\.names\.pods: install or upgrade"):
+        await check_crd(Served(older), patience=0)
+
+
+async def test_an_absent_crd_is_refused_with_the_remedy() -> None:
+    with pytest.raises(StartupError, match=r"has no InferenceModel of arriero\.dev/v1alpha1: install"):
+        await check_crd(Served(NotFound("404 page not found", 404)), patience=0)
+
+
+async def test_an_api_server_that_does_not_answer_is_told_from_an_absent_crd() -> None:
+    with pytest.raises(StartupError, match="cannot be checked: no answer"):
+        await check_crd(Served(Unavailable("no answer")))
+
+
+def test_a_crd_that_is_published_late_is_waited_for() -> None:
+    async def main() -> None:
+        served = Served(NotFound("404 page not found", 404))
+
+        async def publish() -> None:
+            await asyncio.sleep(10)
+            served.schema = schema()
+
+        publishing = asyncio.create_task(publish())
+        await check_crd(served)
+        await publishing
+
+    run_virtual(main())
+
+
+def test_every_watched_namespace_is_checked_and_the_lease_in_its_own() -> None:
+    needed = [str(right) for right in rights(("a", "b"), "ops")]
+    assert "watch inferencemodels.arriero.dev in namespace a" in needed
+    assert "watch inferencemodels.arriero.dev in namespace b" in needed
+    assert "patch inferencemodels/status.arriero.dev in namespace b" in needed
+    assert "list pods in namespace a" in needed
+    assert [right for right in needed if "leases" in right] == [
+        f"{verb} leases.coordination.k8s.io in namespace ops" for verb in ("get", "create", "patch")
+    ]
+
+
+def test_without_named_namespaces_rights_in_all_are_needed() -> None:
+    assert "watch pods in all namespaces" in [str(right) for right in rights((), "ops")]
+
+
+@pytest.mark.control_plane
+async def test_a_real_api_server_with_our_crd_and_all_rights_passes(kube: ApiServer, namespace: str) -> None:
+    await check_crd(kube)
+    await check_rights(kube, rights((), namespace))
