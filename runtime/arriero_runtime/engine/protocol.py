@@ -39,6 +39,10 @@ class Engine(Protocol):
         """The OpenAI application, served as an application of its own."""
 
     @property
+    def paths(self) -> frozenset[str]:
+        """The paths that `app` has: they depend on what the model can do."""
+
+    @property
     def effective(self) -> Mapping[str, str | int | bool]:
         """Values in force, such as maxModelLen and dtype."""
 

@@ -1,6 +1,7 @@
 """`python3 -m arriero_runtime.server`: the supervisor's child. Takes the supervisor's command line."""
 
 import asyncio
+import importlib
 import logging
 import os
 import sys
@@ -12,6 +13,9 @@ from arriero_runtime.channel import Channel
 def main() -> int:
     """The exit code; what went wrong has been told to the supervisor by then."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    # Each request to the hub would be a line, some with signed addresses.
+    for name in ("httpx", "httpx2"):
+        logging.getLogger(name).setLevel(logging.WARNING)
     options = cli.parse(sys.argv[1:])
     channel = Channel.from_environment()
     from arriero_runtime.server import environment
@@ -31,7 +35,7 @@ def main() -> int:
 def _loop() -> asyncio.AbstractEventLoop:
     """The faster loop where the engine has brought it along, as the engine's own server does."""
     try:
-        import uvloop
+        uvloop = importlib.import_module("uvloop")
     except ImportError:
         return asyncio.new_event_loop()
     loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()

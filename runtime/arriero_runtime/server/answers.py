@@ -50,6 +50,11 @@ def not_found(method: str, path: str) -> Refusal:
     return Refusal(404, "NotFoundError", f"There is no {method} {path}.")
 
 
+def not_for_this_model(path: str) -> Refusal:
+    """A route for another kind of model, such as chat for one that makes embeddings."""
+    return Refusal(404, "NotFoundError", f"This model cannot answer {path}.")
+
+
 def wrong_method(path: str, allowed: frozenset[str]) -> Refusal:
     """The route exists for other methods."""
     methods = ", ".join(sorted(allowed))

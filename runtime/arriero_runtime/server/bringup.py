@@ -1,22 +1,17 @@
 """From nothing to Ready: resolve, fetch, load, warm."""
 
 import asyncio
-import logging
 from dataclasses import dataclass
 from pathlib import Path
 
-from arriero_api.contract import ContractError, Phase
-from arriero_runtime import registrations
+from arriero_api.contract import Phase
 from arriero_runtime.cli import ServeOptions
 from arriero_runtime.engine.protocol import Engine, EngineLoader
-from arriero_runtime.failing import start_error
 from arriero_runtime.lifecycle import LifeCycle
 from arriero_runtime.server.dispatch import Dispatcher
 from arriero_runtime.server.names import Names
 from arriero_runtime.server.warming import warm
 from arriero_runtime.sources import obtain
-
-log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -30,13 +25,12 @@ class BringUp:
     names: Names
     engine: Engine | None = None
 
-    async def run(self) -> Engine:
-        """A warm engine behind the dispatcher. Raises StartError."""
-        self.life.enter(Phase.RESOLVING)
-        applied = self._registrations()
-        wanted = obtain.Wanted(
-            self.options.model, self.options.revision, applied.registrations.commit, self.options.cache_dir
-        )
+    async def run(self, pin: str) -> Engine:
+        """A warm engine behind the dispatcher; `pin` is the commit to serve, if one is recorded. Raises StartError.
+
+        Expects the phase Resolving.
+        """
+        wanted = obtain.Wanted(self.options.model, self.options.revision, pin, self.options.cache_dir)
         # Whichever finds a fault first ends the start.
         resolved, _ = await asyncio.gather(obtain.resolve(wanted), self.loader.check_arguments())
         self.life.commit(resolved.commit)
@@ -46,19 +40,11 @@ class BringUp:
         self.engine = engine
         self.life.effective(engine.effective)
         self.names.attach(engine)
-        self.dispatcher.app = engine.app
+        self.dispatcher.attach(engine)
         self.life.enter(Phase.WARMING, "asking for a first answer")
         await warm(engine)
         self.life.enter(Phase.READY)
         return engine
-
-    def _registrations(self) -> registrations.Applied:
-        try:
-            applied = registrations.read(self.options.registrations)
-        except ContractError as error:
-            raise start_error("RegistrationsInvalid", str(error), Phase.RESOLVING) from error
-        self.names.apply(applied)
-        return applied
 
     async def _fetch(self, resolved: obtain.Resolved) -> Path:
         if not resolved.fetched:

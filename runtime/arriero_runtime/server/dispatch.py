@@ -7,7 +7,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 from arriero_api.contract import Phase
-from arriero_runtime.engine.protocol import AsgiApp, Receive, Scope, Send
+from arriero_runtime.engine.protocol import AsgiApp, Engine, Receive, Scope, Send
 from arriero_runtime.lifecycle import LifeCycle
 from arriero_runtime.server import answers
 from arriero_runtime.server.answers import Refusal
@@ -19,12 +19,16 @@ _SERVING = (Phase.READY, Phase.DRAINING)
 
 @dataclass
 class Dispatcher:
-    """`app` is the engine's application once there is one; `refusing` ends the acceptance of requests in a drain."""
+    """`app` is the engine's application once there is one, with the `paths` that it has.
+
+    `refusing` ends the acceptance of requests in a drain.
+    """
 
     life: LifeCycle
     request_timeout_seconds: float
     max_body: int = MAX_BODY_BYTES
     app: AsgiApp | None = None
+    paths: frozenset[str] = frozenset()
     refusing: bool = False
     completed: int = 0
     cut: int = 0
@@ -38,6 +42,10 @@ class Dispatcher:
     def in_flight(self) -> int:
         """Requests that the engine works on, or that wait for it."""
         return len(self._open)
+
+    def attach(self, engine: Engine) -> None:
+        """Hand requests to this engine from now on, as far as the life cycle lets them through."""
+        self.app, self.paths = engine.app, engine.paths
 
     async def idle(self, seconds: float) -> bool:
         """Wait up to so long until no request is under way."""
@@ -85,6 +93,8 @@ class Dispatcher:
             await answers.stopping().send(send)
         elif self.app is None or self.life.phase not in _SERVING:
             await self._not_ready().send(send)
+        elif scope["path"] not in self.paths:
+            await answers.not_for_this_model(scope["path"]).send(send)
         elif kind is Kind.LISTING:
             await self.app(scope, receive, send)
         else:

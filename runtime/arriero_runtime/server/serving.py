@@ -5,10 +5,9 @@ import contextlib
 import logging
 import signal
 import socket
-from collections.abc import Coroutine
 from typing import Any, Final
 
-from arriero_api.contract import Failure, Phase
+from arriero_api.contract import ContractError, Failure, Phase
 from arriero_api.pod import ENGINE_STOP_SECONDS
 from arriero_runtime import registrations
 from arriero_runtime.channel import Channel, Drain, Drained, Failed, Message, Status
@@ -21,6 +20,7 @@ from arriero_runtime.server.bringup import BringUp
 from arriero_runtime.server.dispatch import Dispatcher
 from arriero_runtime.server.drain import drain
 from arriero_runtime.server.names import Names
+from arriero_runtime.server.tasks import Tasks
 
 _FLUSH_SECONDS: Final = 2.0
 _ENGINE_SECONDS: Final = ENGINE_STOP_SECONDS - 5
@@ -40,7 +40,7 @@ class Serving:
         self._start = BringUp(options, loader, self.life, self.dispatcher, self.names)
         self._http = http.make(self.dispatcher)
         self._stop = asyncio.Event()
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks = Tasks()
 
     def _post(self, message: Message) -> None:
         if self._channel is not None:
@@ -57,17 +57,24 @@ class Serving:
         except OSError as error:
             return await self._fail(failure("EngineFailed", f"Port {self._options.port}: {error}", Phase.EMPTY))
         self._listen_to_signals()
-        serving = self._background(self._http.serve(sockets=[listening]))
-        self._background(pulse.beat(self._post, self.dispatcher, lambda: self._start.engine))
-        self._background(pulse.snapshots(self._post, lambda: self._start.engine))
+        serving = self._tasks.start(self._http.serve(sockets=[listening]))
+        self._tasks.start(pulse.beat(self._post, self.dispatcher, lambda: self._start.engine))
+        self._tasks.start(pulse.snapshots(self._post, lambda: self._start.engine))
         try:
             return await self._live()
         finally:
             await self._close(serving, listening)
 
     async def _live(self) -> int:
-        stop = self._background(self._stop.wait())
-        start = self._background(self._start.run())
+        stop = self._tasks.start(self._stop.wait())
+        self.life.enter(Phase.RESOLVING, "looking for the model, checking the engine's arguments")
+        try:
+            applied = registrations.read(self._options.registrations)
+        except ContractError as error:
+            return await self._fail(failure("RegistrationsInvalid", str(error), Phase.RESOLVING))
+        self.names.apply(applied)
+        self._tasks.start(self._follow_registrations())
+        start = self._tasks.start(self._start.run(applied.registrations.commit))
         await asyncio.wait({stop, start}, return_when=asyncio.FIRST_COMPLETED)
         if not start.done():
             return self._stop_in_start()
@@ -75,11 +82,13 @@ class Serving:
             engine = start.result()
         except StartError as error:
             return await self._fail(error.failure)
-        self._background(self._follow_registrations())
-        death = self._background(pulse.death(engine))
+        except Exception as error:
+            log.exception("the start failed")
+            return await self._fail(failure("EngineFailed", f"{type(error).__name__}: {error}", self.life.phase))
+        death = self._tasks.start(pulse.death(engine))
         await asyncio.wait({stop, death}, return_when=asyncio.FIRST_COMPLETED)
         if not death.done():
-            drained = self._background(self._drain(engine))
+            drained = self._tasks.start(self._drain(engine))
             await asyncio.wait({drained, death}, return_when=asyncio.FIRST_COMPLETED)
             if drained.done():
                 self._post(drained.result())
@@ -134,16 +143,11 @@ class Serving:
         self._http.should_exit = True
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(asyncio.shield(serving), 3 + _LAST_WORDS_SECONDS)
-        for task in self._tasks:
-            task.cancel()
+        self._listen_no_more()
+        await self._tasks.cancel()
         listening.close()
         if self._channel is not None:
             await asyncio.to_thread(self._channel.flush, _FLUSH_SECONDS)
-
-    def _background(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        return task
 
     def _listen_to_signals(self) -> None:
         loop = asyncio.get_running_loop()
@@ -151,6 +155,13 @@ class Serving:
             loop.add_signal_handler(number, self.stop)
         if self._channel is not None:
             loop.add_reader(self._channel.fileno(), self._hear, loop, self._channel)
+
+    def _listen_no_more(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+        if self._channel is not None:
+            loop.remove_reader(self._channel.fileno())
 
     def _hear(self, loop: asyncio.AbstractEventLoop, channel: Channel) -> None:
         messages, alive = channel.poll()

@@ -1,16 +1,25 @@
 """Is the first answer one that a model with sound weights gives?"""
 
+import asyncio
 import math
+from typing import Final
 
 from arriero_api.contract import Phase
 from arriero_runtime.engine.protocol import Engine, FirstAnswer
 from arriero_runtime.failing import start_error
 
+_SECONDS: Final = 300.0
+"""For one short answer, a compilation included."""
+
 
 async def warm(engine: Engine) -> None:
     """Ask once. Raises StartError (NoUsableAnswer) where nothing usable comes back."""
     try:
-        answer = await engine.first_answer()
+        async with asyncio.timeout(_SECONDS):
+            answer = await engine.first_answer()
+    except TimeoutError as error:
+        words = f"The engine did not answer its first question within {_SECONDS:g} seconds."
+        raise start_error("NoUsableAnswer", words, Phase.WARMING) from error
     except Exception as error:
         words = f"The engine could not answer its first question: {type(error).__name__}: {error}"
         raise start_error("NoUsableAnswer", words[:500], Phase.WARMING) from error

@@ -16,12 +16,12 @@ from typing import Final
 from huggingface_hub import hf_hub_download
 
 from arriero_api.contract import Phase
-from arriero_runtime.sources import space
-from arriero_runtime.sources.hub import RemoteModel, token
+from arriero_runtime.sources import access, space
+from arriero_runtime.sources.hub import RemoteModel
 from arriero_runtime.sources.hub_errors import explain
 
 _PARALLEL: Final = 4
-_LOOK_SECONDS: Final = 0.25
+_LOOK_SECONDS: Final = 0.5
 _RATE_SECONDS: Final = 5.0
 Report = Callable[[int, str], None]
 """Called with percent and words."""
@@ -78,7 +78,14 @@ def _transfer(model: RemoteModel, partial: Path, report: Report) -> None:
 
 
 def _file(model: RemoteModel, path: str, partial: Path) -> None:
-    hf_hub_download(model.repository, path, revision=model.commit, local_dir=partial, token=token())
+    hf_hub_download(
+        model.repository,
+        path,
+        revision=model.commit,
+        local_dir=partial,
+        endpoint=access.address(),
+        token=access.token(),
+    )
 
 
 def _raise_first(ended: set[Future[None]], model: RemoteModel) -> None:

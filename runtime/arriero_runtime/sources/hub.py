@@ -1,6 +1,5 @@
 """Models of a Hugging Face hub: look up a revision, list what to fetch. Blocking."""
 
-import os
 import re
 import time
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from huggingface_hub.errors import HfHubHTTPError
 
 from arriero_api.contract import Phase
 from arriero_runtime.failing import start_error
-from arriero_runtime.sources import files
+from arriero_runtime.sources import access, files
 from arriero_runtime.sources.hub_errors import explain
 
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
@@ -39,11 +38,6 @@ def is_commit(revision: str) -> bool:
     return _COMMIT.fullmatch(revision) is not None
 
 
-def token() -> str | bool:
-    """The pod's token for the hub, or False: nothing else on the machine is looked for."""
-    return os.environ.get("HF_TOKEN", "").strip() or False
-
-
 def look_up(repository: str, revision: str) -> RemoteModel:
     """The model at a branch, tag or commit (empty: the main branch). Raises StartError."""
     wanted = revision or "main"
@@ -63,7 +57,7 @@ def look_up(repository: str, revision: str) -> RemoteModel:
 
 
 def _model_info(repository: str, revision: str) -> ModelInfo:
-    api = HfApi(token=token())
+    api = HfApi(endpoint=access.address(), token=access.token())
     for pause in (*_PAUSES_SECONDS, None):
         try:
             return api.model_info(repository, revision=revision, files_metadata=True, timeout=_TIMEOUT_SECONDS)

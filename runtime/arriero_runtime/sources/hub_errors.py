@@ -7,10 +7,8 @@ import errno
 import re
 from collections.abc import Iterator
 from typing import Final
-from urllib.parse import urlsplit
 
 from httpx2 import HTTPError
-from huggingface_hub import constants
 from huggingface_hub.errors import (
     GatedRepoError,
     HfHubHTTPError,
@@ -21,16 +19,11 @@ from huggingface_hub.errors import (
 
 from arriero_api.contract import Phase
 from arriero_runtime.failing import StartError, start_error
+from arriero_runtime.sources import access
 
 _DISK_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _QUERY: Final = re.compile(r"\?[^\s'\"]*")
 _CREDENTIALS: Final = re.compile(r"//[^/\s@]*@|hf_[A-Za-z0-9]{8,}|Bearer \S+")
-
-
-def endpoint() -> str:
-    """The hub's address, without credentials."""
-    parts = urlsplit(constants.ENDPOINT)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
 def explain(error: Exception, repository: str, revision: str, phase: Phase) -> StartError:
@@ -43,13 +36,13 @@ def explain(error: Exception, repository: str, revision: str, phase: Phase) -> S
             return _answered(cause, repository, revision, phase)
         if isinstance(cause, HTTPError):
             return start_error(
-                "SourceUnreachable", f"{endpoint()} does not answer ({_kind(cause)}) for {where}.", phase
+                "SourceUnreachable", f"{access.shown()} does not answer ({_kind(cause)}) for {where}.", phase
             )
         if isinstance(cause, HFValidationError):
             return start_error("ModelNotFound", f"{repository!r} is not the name of a repository.", phase)
         if isinstance(cause, OSError) and cause.errno in _DISK_FULL:
             return start_error("CacheTooSmall", f"The cache volume is full while {where} is fetched.", phase)
-    return start_error("DownloadFailed", f"{where} from {endpoint()}: {_plain(error)}", phase)
+    return start_error("DownloadFailed", f"{where} from {access.shown()}: {_plain(error)}", phase)
 
 
 def _answered(error: HfHubHTTPError, repository: str, revision: str, phase: Phase) -> StartError:
@@ -57,25 +50,27 @@ def _answered(error: HfHubHTTPError, repository: str, revision: str, phase: Phas
     code = error.response.headers.get("X-Error-Code", "")
     where = f"{repository} at revision {revision}"
     if isinstance(error, GatedRepoError) or (status in (401, 403) and code != "RepoNotFound"):
-        return start_error("Unauthorized", f"{endpoint()} refuses access to {where} ({status}).", phase)
+        return start_error("Unauthorized", f"{access.shown()} refuses access to {where} ({status}).", phase)
     if isinstance(error, RevisionNotFoundError):
         return start_error(
-            "RevisionNotFound", f"{endpoint()} knows {repository}, but not its revision {revision}.", phase
+            "RevisionNotFound", f"{access.shown()} knows {repository}, but not its revision {revision}.", phase
         )
     if isinstance(error, RepositoryNotFoundError) or (status == 404 and phase is Phase.RESOLVING):
-        return start_error("ModelNotFound", f"{endpoint()} has no repository {where}.", phase)
+        return start_error(
+            "ModelNotFound", f"{access.shown()} has no repository {repository} (revision {revision}).", phase
+        )
     if status == 429:
         wait = error.response.headers.get("Retry-After", "")
         details: dict[str, str | int] = {"retryAfterSeconds": int(wait)} if wait.isdigit() else {}
         again = f"; it asks to wait {wait} seconds" if details else ""
         return start_error(
             "SourceRateLimited",
-            f"{endpoint()} takes no further request (429) for {where}{again}.",
+            f"{access.shown()} takes no further request (429) for {where}{again}.",
             phase,
             details=details,
         )
     reason = "SourceUnreachable" if phase is Phase.RESOLVING and status >= 500 else "DownloadFailed"
-    return start_error(reason, f"{endpoint()} answers {status} for {where}.", phase)
+    return start_error(reason, f"{access.shown()} answers {status} for {where}.", phase)
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

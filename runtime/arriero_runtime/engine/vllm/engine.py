@@ -49,6 +49,10 @@ class VllmEngine:
         return app
 
     @property
+    def paths(self) -> frozenset[str]:
+        return frozenset(route.path for route in self._app.routes)
+
+    @property
     def effective(self) -> Mapping[str, str | int | bool]:
         config = self._client.vllm_config
         model = config.model_config
@@ -92,4 +96,7 @@ class VllmEngine:
     async def stop(self, seconds: float) -> None:
         with contextlib.suppress(Exception):
             await self._scope.aclose()
+        # It would take the wanted end of the engine's process for its death, and say so at length.
+        if (handler := self._client.output_handler) is not None:
+            handler.cancel()
         await asyncio.to_thread(self._client.shutdown, seconds)

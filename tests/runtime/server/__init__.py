@@ -1,0 +1,1 @@
+"""The runtime's server without an engine: a scripted one stands at the edge."""

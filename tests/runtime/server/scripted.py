@@ -1,0 +1,134 @@
+"""FAKE, for tests only: an engine that answers what it is told to, in place of vLLM, which needs minutes and GiB."""
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from arriero_runtime.engine.protocol import AsgiApp, Counters, FirstAnswer, Receive, Scope, Send
+from arriero_runtime.failing import StartError
+
+
+async def body_of(receive: Receive) -> bytes:
+    """The whole body of a request."""
+    data = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ConnectionError("the client has gone")
+        data += message.get("body", b"")
+        if not message.get("more_body", False):
+            return bytes(data)
+
+
+class ScriptedEngine:
+    """Serves chat completions. A request's `"fake"` says what happens: absent: an answer at once; `"wait"`: an answer
+    once `release` is set; `"stream"`: one event, then the rest once `release` is set or the request is aborted."""
+
+    def __init__(self) -> None:
+        self.names: tuple[str, ...] = ()
+        self.answer = FirstAnswer((-0.5, -1.0), " Paris")
+        self.release = asyncio.Event()
+        self.aborted = asyncio.Event()
+        self.deaf = False
+        self.errored = False
+        self.stopped = False
+        self.disconnects = 0
+        self.started = asyncio.Event()
+
+    @property
+    def app(self) -> AsgiApp:
+        return self._serve
+
+    @property
+    def paths(self) -> frozenset[str]:
+        return frozenset({"/v1/models", "/v1/chat/completions", "/metrics", "/version", "/invocations"})
+
+    @property
+    def effective(self) -> Mapping[str, str | int | bool]:
+        return {"maxModelLen": 1024}
+
+    def counters(self) -> Counters:
+        return Counters(steps=7, tokens=70)
+
+    def metrics(self) -> str:
+        return "fake_series 1\n"
+
+    def rename(self, names: Sequence[str]) -> None:
+        self.names = tuple(names)
+
+    async def first_answer(self) -> FirstAnswer:
+        return self.answer
+
+    async def abort_all(self) -> None:
+        if not self.deaf:
+            self.aborted.set()
+
+    async def stop(self, seconds: float) -> None:
+        self.stopped = True
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] == "/v1/models":
+            await self._json(send, 200, {"data": [{"id": name} for name in self.names]})
+        elif scope["path"] == "/v1/chat/completions":
+            await self._chat(json.loads(await body_of(receive)), receive, send)
+        else:
+            await self._json(send, 200, {"path": scope["path"]})
+
+    async def _chat(self, request: Mapping[str, str], receive: Receive, send: Send) -> None:
+        self.started.set()
+        if request["model"] not in self.names:
+            await self._json(send, 404, {"error": {"message": "no such model", "code": 404}})
+        elif request.get("fake") == "stream":
+            await self._stream(receive, send)
+        elif request.get("fake") != "wait" or await self._released(receive):
+            await self._json(send, 200, {"answer": "Paris"})
+
+    async def _stream(self, receive: Receive, send: Send) -> None:
+        headers = [(b"content-type", b"text/event-stream; charset=utf-8")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b"data: one\n\n", "more_body": True})
+        if await self._released(receive):
+            last = b"data: abort\n\n" if self.aborted.is_set() else b"data: two\n\n"
+            await send({"type": "http.response.body", "body": last + b"data: [DONE]\n\n"})
+
+    async def _released(self, receive: Receive) -> bool:
+        """False when the client has gone first."""
+        gone = asyncio.ensure_future(receive())
+        free = [asyncio.ensure_future(event.wait()) for event in (self.release, self.aborted)]
+        done, pending = await asyncio.wait({gone, *free}, return_when=asyncio.FIRST_COMPLETED)
+        for task in pending:
+            task.cancel()
+        if gone in done:
+            self.disconnects += 1
+        return gone not in done
+
+    @staticmethod
+    async def _json(send: Send, status: int, body: object) -> None:
+        headers = [(b"content-type", b"application/json")]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": json.dumps(body).encode()})
+
+
+class ScriptedLoader:
+    """FAKE: "loads" the scripted engine once `go` is set; `refuse` and `fail` are raised instead."""
+
+    def __init__(self, engine: ScriptedEngine) -> None:
+        self.engine = engine
+        self.go = asyncio.Event()
+        self.go.set()
+        self.refuse: StartError | None = None
+        self.fail: StartError | None = None
+        self.loaded: Path | None = None
+
+    async def check_arguments(self) -> None:
+        if self.refuse:
+            raise self.refuse
+
+    async def load(self, folder: Path, names: Sequence[str]) -> ScriptedEngine:
+        self.loaded = folder
+        await self.go.wait()
+        if self.fail:
+            raise self.fail
+        self.engine.rename(names)
+        return self.engine

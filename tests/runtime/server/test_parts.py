@@ -1,0 +1,97 @@
+"""The life cycle, the file of names, the environment, owned flags."""
+
+from pathlib import Path
+
+import pytest
+
+from arriero_api.contract import ContractError, Phase, Progress, RuntimeStatus
+from arriero_runtime import registrations
+from arriero_runtime.engine.vllm import arguments
+from arriero_runtime.failing import StartError, failure
+from arriero_runtime.lifecycle import LifeCycle, TransitionError
+from arriero_runtime.server import environment
+from tests.runtime.server.harness import write_names
+
+
+def test_the_life_cycle_knows_no_way_back() -> None:
+    life = LifeCycle(lambda status: None)
+    life.enter(Phase.RESOLVING)
+    life.enter(Phase.LOADING)
+    with pytest.raises(TransitionError):
+        life.enter(Phase.DOWNLOADING)
+
+
+def test_progress_is_of_the_phase_and_told_only_when_it_is_new() -> None:
+    told: list[RuntimeStatus] = []
+    life = LifeCycle(told.append)
+    life.enter(Phase.RESOLVING)
+    life.enter(Phase.DOWNLOADING)
+    life.progress("1 of 2 MiB", 50)
+    life.progress("1 of 2 MiB", 50)
+    life.enter(Phase.LOADING)
+    assert [status.progress for status in told] == [Progress(), Progress(), Progress(50, "1 of 2 MiB"), Progress()]
+
+
+def test_the_first_failure_counts() -> None:
+    life = LifeCycle(lambda status: None)
+    life.fail(failure("ModelNotFound", "first", Phase.RESOLVING))
+    life.fail(failure("EngineDied", "second", Phase.READY))
+    assert life.status.failure is not None
+    assert life.status.failure.message == "first"
+
+
+def test_the_models_own_name_comes_first_wherever_it_stands_in_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "r.json"
+    file.write_text('{"schemaVersion": 1, "names": [{"name": "b", "kind": "Alias"}, {"name": "a", "kind": "Model"}]}')
+    assert registrations.read(file).names == ("a", "b")
+
+
+def test_a_missing_file_is_a_contract_error(tmp_path: Path) -> None:
+    with pytest.raises(ContractError, match=r"none\.json"):
+        registrations.read(tmp_path / "none.json")
+
+
+def test_the_hash_is_that_of_the_text_on_disk(tmp_path: Path) -> None:
+    written = write_names(tmp_path / "r.json", "a", "b", commit="c" * 40)
+    found = registrations.read(tmp_path / "r.json")
+    assert (found.hash, found.registrations) == (written.hash, written)
+
+
+def test_everything_that_is_written_goes_below_the_cache_folder(tmp_path: Path) -> None:
+    environ = {"HOME": "/nonexistent", "VLLM_PORT": "tcp://10.0.0.1:80", "HF_ENDPOINT": "", "HF_TOKEN": "t"}
+    environment.prepare(environ, tmp_path)
+    for name in ("HOME", "HF_HOME", "VLLM_CACHE_ROOT", "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"):
+        assert Path(environ[name]).is_relative_to(tmp_path)
+        assert Path(environ[name]).is_dir()
+    assert "VLLM_PORT" not in environ
+    assert "HF_ENDPOINT" not in environ
+    assert environ["HF_TOKEN"] == "t"
+    assert environ["VLLM_NO_USAGE_STATS"] == "1"
+
+
+def test_a_port_that_is_a_number_stays(tmp_path: Path) -> None:
+    environ = {"VLLM_PORT": "5000"}
+    environment.prepare(environ, tmp_path)
+    assert environ["VLLM_PORT"] == "5000"
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--served-model-name", "x"],
+        ["--port=1"],
+        ["--api_key", "x"],
+        ["--max-model-len", "10", "--max-model-len", "20"],
+        ["--disable-log-stats"],
+    ],
+)
+def test_flags_that_arriero_owns_are_refused_by_name(flags: list[str]) -> None:
+    with pytest.raises(StartError) as caught:
+        arguments.refuse_owned(flags)
+    found = caught.value.failure
+    assert found.reason == "InvalidArguments"
+    assert flags[0].split("=")[0].replace("_", "-") in found.message
+
+
+def test_flags_from_typed_fields_are_taken_once() -> None:
+    arguments.refuse_owned(["--max-model-len", "10", "--dtype", "auto", "--enforce-eager", "--max-num-seqs", "4"])
