@@ -1,7 +1,9 @@
 """A running supervisor under test: real processes, real sockets, a scripted server."""
 
+import contextlib
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -30,10 +32,12 @@ def until(ask: Callable[[], Found], what: str, seconds: float = DEADLINE) -> Fou
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port that nobody listens on, below those that the kernel gives to outgoing connections."""
+    while True:
+        port = random.randrange(20000, 32000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 class Supervised:
