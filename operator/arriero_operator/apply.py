@@ -113,7 +113,7 @@ class Applier:
                 raise ChildProblem(failure("QuotaExceeded", f"{where}: {error.message}"), 30.0) from error
             if "being terminated" in error.message:
                 raise Leaving(error.message) from error
-            raise
+            raise ChildProblem(failure("ChildRefused", f"{where}: {error.message}"), 30.0) from error
 
 
 def looks(live: Mapping[str, Any]) -> str:

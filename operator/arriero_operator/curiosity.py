@@ -3,14 +3,12 @@
 At rest nobody is asked and nothing is looked at again.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Final
 
-from arriero_operator.decide.plan import Plan
-from arriero_operator.decide.situation import Situation
 from arriero_operator.facts import PodFacts
 from arriero_operator.observe import Observed
+from arriero_operator.rounds import Round
 from arriero_operator.runtime_status import PATIENCE, RuntimeStatuses
 
 PROOF: Final = 0.2
@@ -19,48 +17,45 @@ START: Final = 1.0
 """Seconds between looks while a pod starts."""
 FAILED: Final = 10.0
 """Seconds between looks at a runtime that has said why it does not serve."""
+WITHHELD: Final = 5.0
+"""Seconds between looks at a name that another model has."""
+
+Question = tuple[PodFacts, float]
+"""A pod to ask, and how old its last answer may be (seconds)."""
 
 
-@dataclass(slots=True)
-class Questions:
-    """Pods to ask, with how old their last answer may be (seconds)."""
-
-    pods: dict[str, tuple[PodFacts, float]] = field(default_factory=dict)
-
-    def by_interval(self) -> Iterator[tuple[float, list[PodFacts]]]:
-        """The pods, by interval."""
-        for interval in sorted({interval for _, interval in self.pods.values()}):
-            yield interval, [pod for pod, other in self.pods.values() if other == interval]
-
-    @property
-    def soonest(self) -> float | None:
-        """When the next of them is due."""
-        return min((interval for _, interval in self.pods.values()), default=None)
-
-
-def questions(observed: Observed, plan: Plan, proven: set[str], statuses: RuntimeStatuses) -> Questions:
+def questions(now: Round, statuses: RuntimeStatuses) -> list[Question]:
     """Whom to ask: pods that start, pods that have not proven their names, pods that have never told their commit."""
-    found = Questions()
-    at_rest = _is_ready(observed)
-    for pod in observed.pods:
+    found: list[Question] = []
+    at_rest = _is_ready(now.observed)
+    for pod in now.observed.pods:
         if not pod.live or not pod.ip or pod.running_since is None:
             continue
         if not pod.ready:
             said = pod.status is not None and pod.status.failure is not None
-            found.pods[pod.uid] = (pod, FAILED if said else START)
-        elif plan.revision is not None and pod.uid not in proven:
-            found.pods[pod.uid] = (pod, PROOF)
-        elif not at_rest and pod.status is None and statuses.silent(observed.key, pod) < PATIENCE:
-            found.pods[pod.uid] = (pod, START)
+            found.append((pod, FAILED if said else START))
+        elif _unproven(now, pod):
+            found.append((pod, PROOF))
+        elif not at_rest and pod.status is None and statuses.silent(now.key, pod) < PATIENCE:
+            found.append((pod, START))
     return found
 
 
-def requeue_after(observed: Observed, proven: set[str], asked: Questions, situation: Situation) -> float | None:
-    """Seconds until the next look; None at rest, where the next change tells."""
-    unproven = any(pod.ready and pod.uid not in proven for pod in observed.pods)
-    if unproven and situation.refused is None:
-        return PROOF
-    return asked.soonest
+def requeue_after(now: Round, soonest: float | None) -> float | None:
+    """Seconds until the next look; None at rest, where the next change tells.
+
+    `soonest` is when the next runtime is to be asked.
+    """
+    waits = [soonest, now.outcome.retry_after]
+    if any(_unproven(now, pod) for pod in now.observed.pods):
+        waits.append(PROOF)
+    if now.plan.lost:
+        waits.append(WITHHELD)
+    return min((wait for wait in waits if wait is not None), default=None)
+
+
+def _unproven(now: Round, pod: PodFacts) -> bool:
+    return pod.ready and pod.revision in now.registrations and pod.uid not in now.proven
 
 
 def _is_ready(observed: Observed) -> bool:

@@ -7,7 +7,6 @@ by being ready: it started with the file.
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from arriero_api import labels
@@ -17,26 +16,13 @@ from arriero_operator.cache import Cache
 from arriero_operator.facts import PodFacts
 from arriero_operator.keys import Key
 from arriero_operator.kube.errors import Conflict, NotFound
-from arriero_operator.kube.protocol import CONFIG_MAPS, PODS, Kube, Object
+from arriero_operator.kube.protocol import CONFIG_MAPS, PODS, Kube
 from arriero_operator.render import children, names
 from arriero_operator.render.children import CHANGED, Owner
+from arriero_operator.rounds import Round, Wanted
 
 _AT_ONCE: Final = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """The registrations that one revision is to serve. `changed` is when they last became others (Kubernetes time)."""
-
-    revision: str
-    content: Registrations
-    changed: str
-    fresh: bool
-    """The ConfigMap does not hold them yet."""
-
-    def intent(self, owner: Owner) -> Object:
-        """The ConfigMap."""
-        return children.registrations(owner, self.revision, self.content, self.changed)
+_REGISTERED: Final = "Registered"
 
 
 class LiveRegistrations:
@@ -46,6 +32,25 @@ class LiveRegistrations:
         self._kube = kube
         self._cache = cache
         self._proven: dict[Key, dict[str, str]] = {}
+
+    def look(self, now: Round, moment: str) -> None:
+        """Put into the round what the wanted revision and every one with pods is to serve, and who has proven it."""
+        revision, observed = now.plan.revision, now.observed
+        if revision is None:
+            return
+        hashes = {revision.hash, *(pod.revision for pod in observed.pods if pod.revision)}
+        now.registrations = {
+            one: self.wanted(observed.owner, one, now.plan.served, observed.pods, moment) for one in sorted(hashes)
+        }
+        said = {(name["name"], name["state"]) for name in observed.before.get("names") or ()}
+        if said == {(one.name, _REGISTERED) for one in now.plan.served}:
+            self._trust(now)
+        now.proven = {
+            pod.uid
+            for pod in observed.pods
+            if pod.ready and pod.revision in now.registrations
+            if self.proven(now.key, pod, now.registrations[pod.revision])
+        }
 
     def wanted(
         self, owner: Owner, revision: str, served: Sequence[Registration], pods: Iterable[PodFacts], now: str
@@ -82,11 +87,12 @@ class LiveRegistrations:
             return known[pod.uid] == wanted.content.hash
         return pod.ready and not older(pod, wanted)
 
-    def trust(self, key: Key, pods: Iterable[PodFacts], wanted: Wanted) -> None:
-        """Take it as proven: the resource's status says so, of which nothing has changed since."""
-        known = self._proven.setdefault(key, {})
-        for pod in pods:
-            if pod.ready and pod.revision == wanted.revision and pod.registrations == wanted.content.hash:
+    def _trust(self, now: Round) -> None:
+        """After a restart of the operator: what the status says of unchanged names was proven before."""
+        known = self._proven.setdefault(now.key, {})
+        for pod in now.observed.pods:
+            wanted = now.registrations.get(pod.revision)
+            if pod.ready and wanted is not None and not wanted.fresh and pod.registrations == wanted.content.hash:
                 known.setdefault(pod.uid, wanted.content.hash)
 
     def retain(self, key: Key, uids: Iterable[str]) -> None:

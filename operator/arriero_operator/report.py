@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from arriero_api import labels
 from arriero_operator.keys import Key
+from arriero_operator.kube.errors import NotFound
 from arriero_operator.kube.protocol import MODELS, Kube, Object
 
 _STEPS: Final = {"Downloading": 15}
@@ -37,7 +38,10 @@ class Reporter:
             "metadata": {"name": key[1], "namespace": key[0], "uid": metadata["uid"]},
             "status": status,
         }
-        await self._kube.apply(MODELS, intent, manager=labels.STATUS_MANAGER, subresource="status")
+        try:
+            await self._kube.apply(MODELS, intent, manager=labels.STATUS_MANAGER, subresource="status")
+        except NotFound:
+            return None  # deleted meanwhile: the event of that is on its way
         self._wrote[key] = self._clock()
         return status
 

@@ -5,7 +5,7 @@ A pod that does not answer delays nobody by more than `WAIT`: its answer is used
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -60,11 +60,13 @@ class RuntimeStatuses:
         found = self._asked.get(key, {}).get(pod.uid)
         return found.silent if found is not None and found.since == pod.running_since else 0
 
-    async def refresh(self, key: Key, pods: Iterable[PodFacts], interval: float) -> None:
-        """Ask `pods` that were not asked for `interval` seconds; wait at most `WAIT` for their answers."""
+    async def refresh(self, key: Key, pods: Sequence[tuple[PodFacts, float]]) -> None:
+        """Ask each of `pods` that was not asked for its seconds; wait at most `WAIT` for the answers of all."""
+        if not pods:
+            return
         entries = self._asked.setdefault(key, {})
         tasks = []
-        for pod in pods:
+        for pod, interval in pods:
             one = entries.get(pod.uid)
             if one is None or one.since != pod.running_since:
                 one = entries[pod.uid] = _Asked(pod.running_since)

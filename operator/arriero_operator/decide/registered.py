@@ -40,6 +40,20 @@ def name_states(
     return [*found, *_leaving(before, {one.name for one in wanted})]
 
 
+def refused_states(
+    wanted: Sequence[Registration], lost: Mapping[str, str], before: Sequence[Mapping[str, Any]]
+) -> list[NameState]:
+    """States while the spec is not acted on: what was served stays, withheld names are told."""
+    kept = [
+        NameState(name["name"], name["kind"], name["state"], name.get("pods", 0), name.get("message", ""))
+        for name in before
+        if name["state"] != CONFLICT
+    ]
+    known = {name.name for name in kept}
+    withheld = name_states([one for one in wanted if one.name in lost], lost, (), 0, 0)
+    return [*kept, *(one for one in withheld if one.name not in known)]
+
+
 def leaving(wanted: Sequence[Registration], before: Sequence[Mapping[str, Any]]) -> list[str]:
     """Names that status still calls Registered and the spec does not ask for any more."""
     asked = {one.name for one in wanted}

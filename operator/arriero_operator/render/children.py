@@ -92,8 +92,8 @@ def deployment_template(owner: Owner, template: Json) -> Json:
     }
 
 
-def deployment_scale(owner: Owner, replicas: int) -> Json:
-    """The operator's own part of the Deployment: how many, and how they are replaced."""
+def deployment_scale(owner: Owner, replicas: int, rolling: Mapping[str, Any]) -> Json:
+    """The operator's own part of the Deployment: how many, and how they are replaced (`rolling`: rollingUpdate)."""
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -103,14 +103,14 @@ def deployment_scale(owner: Owner, replicas: int) -> Json:
             "minReadySeconds": 0,
             "revisionHistoryLimit": _HISTORY,
             "progressDeadlineSeconds": _NO_DEADLINE,
-            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},
+            "strategy": {"type": "RollingUpdate", "rollingUpdate": dict(rolling)},
         },
     }
 
 
-def deployment_whole(owner: Owner, replicas: int, template: Json) -> Json:
+def deployment_whole(owner: Owner, replicas: int, rolling: Mapping[str, Any], template: Json) -> Json:
     """Both parts together, for the request that creates the Deployment: neither part alone is a right start."""
-    whole = deployment_scale(owner, replicas)
+    whole = deployment_scale(owner, replicas, rolling)
     whole["spec"] |= deployment_template(owner, template)["spec"]
     return whole
 

@@ -19,5 +19,5 @@ def namespace(control_plane: ControlPlane) -> Iterator[str]:
     kubectl.run("create", "namespace", name)
     eventually(lambda: kubectl.exists("serviceaccount", "default"))
     yield name
-    kubectl.run("delete", "namespace", name, "--wait=false")
+    kubectl.run("delete", "namespace", name, "--wait=false", "--ignore-not-found")
     kubectl.run("delete", "pods", "--all", "--grace-period=0", "--force", "--wait=false")

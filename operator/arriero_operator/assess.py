@@ -1,0 +1,53 @@
+"""The situation of a model after its children were applied: what the conditions are decided from."""
+
+from collections.abc import Iterable, Sequence
+
+from arriero_operator.cache import Cache
+from arriero_operator.decide import registered
+from arriero_operator.decide.situation import NameState, Situation
+from arriero_operator.diagnose.model import model_failure
+from arriero_operator.diagnose.stage import stage
+from arriero_operator.facts import PodFacts
+from arriero_operator.observe import deployment_of
+from arriero_operator.rounds import Round, Wanted
+
+
+def assess(cache: Cache, now: Round) -> Situation:
+    """The situation of the round's model."""
+    observed, wanted = now.observed, now.wanted
+    # Pods of a deleted model of this name are about to go: none of them counts.
+    pods = [pod for pod in observed.pods if pod.deleting or not now.outcome.leaving]
+    replicas = observed.spec.replicas
+    return Situation(
+        generation=observed.model["metadata"]["generation"],
+        replicas=replicas,
+        wanted=wanted,
+        stage=stage(pods, wanted),
+        pods=pods,
+        names=_names(now, pods),
+        refused=now.outcome.refused,
+        failure=model_failure(pods, wanted, replicas, deployment_of(cache, observed)),
+        mismatch=_mismatch(pods, now.registrations.get(wanted)),
+    )
+
+
+def _names(now: Round, pods: Sequence[PodFacts]) -> list[NameState]:
+    before = now.observed.before.get("names") or ()
+    if now.plan.refused is not None:
+        return registered.refused_states(now.plan.names, now.plan.lost, before)
+    ready = [pod for pod in pods if pod.live and pod.ready]
+    proven = sum(pod.uid in now.proven for pod in ready)
+    return registered.name_states(now.plan.names, now.plan.lost, before, len(ready), proven)
+
+
+def _mismatch(pods: Iterable[PodFacts], wanted: Wanted | None) -> str:
+    """Ready pods of the revision that serve another commit than the pinned one, in words."""
+    pinned = wanted.content.commit if wanted is not None else ""
+    if wanted is None or not pinned:
+        return ""
+    other = sorted(
+        pod.name
+        for pod in pods
+        if pod.ready and pod.revision == wanted.revision and pod.status and pod.status.commit not in ("", pinned)
+    )
+    return f"The revision is pinned to commit {pinned}, but another is served by: {', '.join(other)}." if other else ""

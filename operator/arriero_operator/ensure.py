@@ -1,0 +1,88 @@
+"""All children of a model, in the order in which they need each other, and the removal of what is not needed."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from arriero_api import labels
+from arriero_operator import revisions
+from arriero_operator.apply import Applier, ChildProblem, Leaving, Part
+from arriero_operator.cache import Cache
+from arriero_operator.decide.rollout import replacement
+from arriero_operator.keys import Key
+from arriero_operator.kube.protocol import CONFIG_MAPS, DEPLOYMENTS, PODS, REVISIONS, SERVICES, Kind, Kube, Object
+from arriero_operator.registrations import LiveRegistrations
+from arriero_operator.render import children, names
+from arriero_operator.revisions import Revision
+from arriero_operator.rounds import Outcome, Round
+
+_LEAVING: Final = 0.5
+
+
+class Children:
+    """Brings the children of models into their wanted state."""
+
+    def __init__(self, kube: Kube, cache: Cache, registrations: LiveRegistrations) -> None:
+        self._kube = kube
+        self._cache = cache
+        self._registrations = registrations
+        self._applier = Applier(kube, cache)
+
+    async def ensure(self, now: Round) -> Outcome:
+        """Create, adopt or put right all children. Raises KubeError where a retry may help."""
+        if now.plan.revision is None:
+            return Outcome(now.plan.refused)
+        try:
+            await self._revisioned(now, now.plan.revision)
+            await self._one(now, SERVICES, children.service(now.observed.owner))
+            await self._deployment(now, now.plan.revision)
+        except ChildProblem as problem:
+            return Outcome(problem.failure, problem.retry_after)
+        except Leaving:
+            return Outcome(None, _LEAVING, leaving=True)
+        return Outcome()
+
+    async def tidy(self, now: Round) -> None:
+        """Remove revisions that nothing needs; that they have no pods is looked up live."""
+        if now.plan.revision is None:
+            return
+        said = now.observed.before.get("model") or {}
+        keep = (now.plan.revision.hash, said.get("serving"), said.get("lastGood"))
+        for kind in (REVISIONS, CONFIG_MAPS):
+            stored = self._cache.children(kind, now.key[0], now.observed.stem)
+            for obj in revisions.surplus(stored, now.observed.pods, keep):
+                if _owned(obj, now) and not await self._has_pods(now, revisions.hash_of(obj)):
+                    await self._applier.remove(kind, obj)
+
+    def forget(self, key: Key) -> None:
+        """The model is gone."""
+        self._applier.forget(key[0], names.stem(key[1]))
+
+    async def _revisioned(self, now: Round, revision: Revision) -> None:
+        """The record of the revision; the names of every revision that has pods, of which those are told."""
+        await self._one(now, REVISIONS, revision.record)
+        for wanted in now.registrations.values():
+            await self._one(now, CONFIG_MAPS, wanted.intent(now.observed.owner))
+        for wanted in now.registrations.values():
+            await self._registrations.tell(now.key, now.observed.pods, wanted)
+
+    async def _deployment(self, now: Round, revision: Revision) -> None:
+        owner, replicas = now.observed.owner, now.observed.spec.replicas
+        rolling = replacement(now.observed.pods, revision.hash)
+        template = Part(labels.TEMPLATE_MANAGER, children.deployment_template(owner, revision.template))
+        scale = Part(
+            labels.MANAGER,
+            children.deployment_scale(owner, replicas, rolling),
+            opening=children.deployment_whole(owner, replicas, rolling, revision.template),
+        )
+        await self._applier.ensure(owner, DEPLOYMENTS, [template, scale])
+
+    async def _one(self, now: Round, kind: Kind, intent: Object) -> None:
+        await self._applier.ensure(now.observed.owner, kind, [Part(labels.MANAGER, intent)])
+
+    async def _has_pods(self, now: Round, revision: str) -> bool:
+        selector = f"{labels.MODEL}={now.observed.stem},{labels.REVISION}={revision}"
+        return bool(await self._kube.list(PODS, now.key[0], selector, metadata_only=True))
+
+
+def _owned(obj: Mapping[str, Any], now: Round) -> bool:
+    return any(ref["uid"] == now.observed.owner.uid for ref in obj["metadata"].get("ownerReferences") or ())

@@ -1,0 +1,61 @@
+"""One reconcile under way: what was observed, what is planned, what came of it."""
+
+from dataclasses import dataclass, field
+
+from arriero_api.contract import Failure, Registrations
+from arriero_operator.decide.plan import Plan
+from arriero_operator.keys import Key
+from arriero_operator.observe import Observed
+from arriero_operator.render import children
+from arriero_operator.render.children import Json, Owner
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The registrations that one revision is to serve. `changed` is when they last became others (Kubernetes time)."""
+
+    revision: str
+    content: Registrations
+    changed: str
+    fresh: bool
+    """The ConfigMap does not hold them yet."""
+
+    def intent(self, owner: Owner) -> Json:
+        """The ConfigMap."""
+        return children.registrations(owner, self.revision, self.content, self.changed)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of applying: a refusal by the API server, and when to look again without being told (seconds).
+
+    `leaving`: children of a deleted model of this name are still there.
+    """
+
+    refused: Failure | None = None
+    retry_after: float | None = None
+    leaving: bool = False
+
+
+@dataclass(slots=True)
+class Round:
+    """One reconcile. `registrations` has what each revision with pods is to serve, and the wanted one."""
+
+    observed: Observed
+    plan: Plan
+    registrations: dict[str, Wanted] = field(default_factory=dict)
+    proven: set[str] = field(default_factory=set)
+    """Uids of ready pods that are known to serve their registrations."""
+    outcome: Outcome = Outcome()
+
+    @property
+    def key(self) -> Key:
+        """Of the model."""
+        return self.observed.key
+
+    @property
+    def wanted(self) -> str:
+        """Hash of the revision that the spec asks for; that of the last accepted spec where it is refused."""
+        if self.plan.revision is not None:
+            return self.plan.revision.hash
+        return str((self.observed.before.get("model") or {}).get("wanted") or "")

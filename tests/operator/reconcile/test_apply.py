@@ -1,0 +1,159 @@
+"""Children are applied when they differ, and only then; objects of others are left alone."""
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from arriero_operator.apply import Applier, ChildProblem, Leaving, Part
+from arriero_operator.cache import Cache
+from arriero_operator.cached_kube import CachedKube
+from arriero_operator.kube.errors import Forbidden, Invalid, KubeError, NotFound
+from arriero_operator.kube.protocol import SERVICES, Kind, Object, Objects
+from arriero_operator.render import children
+from arriero_operator.render.children import Owner
+
+OWNER = Owner("team", "tiny", "uid-1")
+
+
+class FakeApiServer:
+    """One namespace of an API server: it keeps what is applied, and counts the writes."""
+
+    def __init__(self) -> None:
+        self.objects: dict[tuple[str, str], Object] = {}
+        self.writes = 0
+        self.refuses: KubeError | None = None
+        self._version = 0
+
+    async def get(self, kind: Kind, namespace: str, name: str) -> Object:
+        """As Kube.get."""
+        try:
+            return self.objects[(kind.kind, name)]
+        except KeyError:
+            raise NotFound(name, 404) from None
+
+    async def list(
+        self, kind: Kind, namespace: str | None = None, labels: str = "", metadata_only: bool = False
+    ) -> Objects:
+        """As Kube.list, without a selector."""
+        return [obj for (found, _), obj in self.objects.items() if found == kind.kind]
+
+    async def create(self, kind: Kind, obj: Object) -> Object:
+        """As Kube.create."""
+        return self.put(kind, obj)
+
+    async def apply(
+        self, kind: Kind, obj: Object, *, manager: str, force: bool = True, subresource: str = ""
+    ) -> Object:
+        """As Kube.apply, for one manager."""
+        self.writes += 1
+        if self.refuses is not None:
+            raise self.refuses
+        return self.put(kind, obj)
+
+    async def merge_patch(self, kind: Kind, namespace: str, name: str, patch: Mapping[str, Any]) -> Object:
+        """Not needed here."""
+        raise NotFound(name, 404)
+
+    async def delete(self, kind: Kind, namespace: str, name: str, *, uid: str) -> None:
+        """As Kube.delete."""
+        self.objects.pop((kind.kind, name), None)
+
+    def put(self, kind: Kind, obj: Object) -> Object:
+        """Keep the object as somebody wrote it."""
+        self._version += 1
+        kept = copy.deepcopy(obj)
+        kept["metadata"] |= {"uid": f"uid-of-{obj['metadata']['name']}", "resourceVersion": str(self._version)}
+        self.objects[(kind.kind, obj["metadata"]["name"])] = kept
+        return kept
+
+
+def made() -> tuple[FakeApiServer, Cache, Applier]:
+    """An applier whose answers go into a cache."""
+    server, cache = FakeApiServer(), Cache()
+    return server, cache, Applier(CachedKube(server, cache), cache)
+
+
+def part() -> Part:
+    """The Service of the model."""
+    return Part("arriero", children.service(OWNER))
+
+
+async def test_an_equal_child_is_not_written_again() -> None:
+    server, _, applier = made()
+    await applier.ensure(OWNER, SERVICES, [part()])
+    await applier.ensure(OWNER, SERVICES, [part()])
+    assert server.writes == 1
+
+
+async def test_a_child_that_somebody_edited_is_put_right() -> None:
+    server, cache, applier = made()
+    live = await applier.ensure(OWNER, SERVICES, [part()])
+    cache.put(SERVICES, server.put(SERVICES, live | {"spec": {}}))
+    again = await applier.ensure(OWNER, SERVICES, [part()])
+    assert again["spec"] == live["spec"]
+    assert server.writes == 2
+
+
+async def test_after_a_restart_an_own_child_is_adopted_by_one_write() -> None:
+    server, cache, applier = made()
+    await applier.ensure(OWNER, SERVICES, [part()])
+    fresh = Applier(CachedKube(server, cache), cache)
+    await fresh.ensure(OWNER, SERVICES, [part()])
+    await fresh.ensure(OWNER, SERVICES, [part()])
+    assert server.writes == 2
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"ownerReferences": []},
+        {"ownerReferences": [{"kind": "Other", "name": "tiny", "uid": "x", "controller": True}]},
+        {"ownerReferences": [{"kind": "InferenceModel", "name": "other", "uid": "x", "controller": True}]},
+    ],
+)
+async def test_an_object_of_somebody_else_is_left_alone(metadata: Object) -> None:
+    server, _, applier = made()
+    foreign = {"metadata": {"name": "tiny", "namespace": "team", "labels": {"app": "database"}} | metadata, "spec": {}}
+    server.put(SERVICES, foreign)
+    with pytest.raises(ChildProblem) as caught:
+        await applier.ensure(OWNER, SERVICES, [part()])
+    assert caught.value.failure.reason == "ChildNameTaken"
+    assert "Service 'tiny'" in caught.value.failure.message
+    assert server.writes == 0
+
+
+async def test_a_child_of_the_deleted_namesake_is_waited_for() -> None:
+    server, _, applier = made()
+    server.put(SERVICES, children.service(Owner("team", "tiny", "uid-before")))
+    with pytest.raises(Leaving):
+        await applier.ensure(OWNER, SERVICES, [part()])
+    assert server.writes == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "reason", "retry"),
+    [
+        (Invalid("spec.ports: required", 422), "ChildRefused", None),
+        (Forbidden("exceeded quota: services", 403), "QuotaExceeded", 30.0),
+        (Forbidden("admission webhook denied the request", 403), "ChildRefused", 30.0),
+    ],
+)
+async def test_a_refusal_is_told_in_the_words_of_the_api_server(
+    error: KubeError, reason: str, retry: float | None
+) -> None:
+    server, _, applier = made()
+    server.refuses = error
+    with pytest.raises(ChildProblem) as caught:
+        await applier.ensure(OWNER, SERVICES, [part()])
+    assert caught.value.failure.reason == reason
+    assert error.message in caught.value.failure.message
+    assert caught.value.retry_after == retry
+
+
+async def test_a_namespace_that_ends_is_no_failure() -> None:
+    server, _, applier = made()
+    server.refuses = Forbidden("unable to create: namespace team is being terminated", 403)
+    with pytest.raises(Leaving):
+        await applier.ensure(OWNER, SERVICES, [part()])

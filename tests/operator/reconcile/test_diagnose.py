@@ -1,0 +1,200 @@
+"""From the states of pods to one reason with one remedy."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from arriero_api.contract import Failure, Phase
+from arriero_api.reasons import REASONS
+from arriero_operator.diagnose.failures import sentence
+from arriero_operator.diagnose.model import model_failure
+from arriero_operator.diagnose.stage import stage
+from arriero_operator.facts import PodFacts, pod_facts
+from tests.operator.reconcile.made import NEW, NOT_FOUND, OLD, START, crash, loading, pod, ready, running
+
+NO_GPU = "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."
+FULL = f"{NO_GPU} preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod."
+TOO_SMALL = f"{NO_GPU} preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."
+TAINTED = "0/2 nodes are available: 2 node(s) had untolerated taint {a: b}. preemption: not helpful"
+NO_CLAIM = 'persistentvolumeclaim "models" not found. preemption: Preemption is not helpful for scheduling.'
+
+
+def unschedulable(words: str) -> PodFacts:
+    """A pod that the scheduler has tried."""
+    return pod(scheduled=False, scheduling_reason="Unschedulable", scheduling_message=words)
+
+
+def waiting(reason: str, words: str = "the kubelet's words", **facts: Any) -> PodFacts:
+    """A pod whose container waits."""
+    return pod(waiting=reason, waiting_message=words, **facts)
+
+
+TYPED = crash(message=NOT_FOUND.to_json())
+CASES: dict[str, tuple[PodFacts, str, str]] = {
+    "all accelerators are in use": (unschedulable(FULL), "AcceleratorsUnavailable", "Insufficient nvidia.com/gpu"),
+    "no node has enough accelerators": (unschedulable(TOO_SMALL), "AcceleratorsNeverFit", "not helpful"),
+    "a taint keeps the pod away": (unschedulable(TAINTED), "Unschedulable", "untolerated taint"),
+    "the claim does not exist": (unschedulable(NO_CLAIM), "VolumeMountFailed", '"models" not found'),
+    "the image is absent": (waiting("ErrImagePull", "not found"), "ImagePullFailed", "not found"),
+    "the image's name is no name": (waiting("InvalidImageName"), "ImagePullFailed", "the kubelet's words"),
+    "the image is never pulled": (waiting("ErrImageNeverPull"), "ImagePullFailed", "the kubelet's words"),
+    "a Secret is absent": (
+        waiting("CreateContainerConfigError", 'secret "hub" not found'),
+        "ContainerConfigInvalid",
+        "hub",
+    ),
+    "the entry point is absent": (waiting("RunContainerError", "no such file"), "ContainerStartFailed", "no such file"),
+    "the kernel killed it": (pod(ended=crash("OOMKilled", 137)), "OOMKilled", "memory"),
+    "the kernel killed it and it restarts": (running(last_ended=crash("OOMKilled", 137)), "OOMKilled", "memory"),
+    "the kernel's word goes before a message": (
+        pod(ended=crash("OOMKilled", 137, NOT_FOUND.to_json())),
+        "OOMKilled",
+        "",
+    ),
+    "the runtime said why it ended": (pod(ended=TYPED), "ModelNotFound", "the hub knows no repository"),
+    "the runtime said why, and waits to restart": (
+        waiting("CrashLoopBackOff", "back-off", last_ended=TYPED),
+        "ModelNotFound",
+        "the hub knows no repository",
+    ),
+    "it ended without a word": (pod(ended=crash(code=3)), "RuntimeExited", "exit code 3"),
+    "it was killed without a word": (pod(ended=crash(code=137)), "RuntimeExited", "137 (killed)"),
+    "it ended with words of another kind": (
+        pod(ended=crash(message="line one\nTraceback: boom")),
+        "RuntimeExited",
+        "Traceback: boom",
+    ),
+    "it runs and says why it does not serve": (
+        running(status=loading(Phase.FAILED, found=NOT_FOUND)),
+        "ModelNotFound",
+        "",
+    ),
+    "a newer runtime's reason": (
+        running(status=loading(Phase.FAILED, found=Failure("FluxFailed", "words", "do this"))),
+        "EngineFailed",
+        "FluxFailed: words",
+    ),
+    "the node ran out of disk": (
+        pod(phase="Failed", phase_reason="Evicted", phase_message="The node was low on resource: ephemeral-storage."),
+        "Evicted",
+        "ephemeral-storage",
+    ),
+}
+
+
+@pytest.mark.parametrize(("found", "reason", "words"), CASES.values(), ids=CASES)
+def test_the_reason_when(found: PodFacts, reason: str, words: str) -> None:
+    said = model_failure([found], NEW, 1, None)
+    assert said is not None
+    assert said.reason == reason
+    assert words in said.message
+    assert said.remedy
+    assert said.reason in REASONS
+
+
+HEALTHY = {
+    "it waits for the scheduler": pod(scheduled=False),
+    "the image is being pulled": waiting("ContainerCreating", ""),
+    "it loads": running(status=loading(Phase.LOADING)),
+    "it restarts after a clean stop": running(last_ended=crash("Completed", 0)),
+    "it was ready since its last start": running(
+        last_ended=crash("OOMKilled", 137), ready_changed=START + timedelta(minutes=5)
+    ),
+    "it is ready after a crash": ready(last_ended=crash("OOMKilled", 137)),
+    "it is being deleted": pod(deleting=True, ended=crash(code=1)),
+}
+
+
+@pytest.mark.parametrize("found", HEALTHY.values(), ids=HEALTHY)
+def test_nothing_is_wrong_when(found: PodFacts) -> None:
+    assert model_failure([found], NEW, 1, None) is None
+
+
+def test_back_off_does_not_change_what_is_said() -> None:
+    words = "failed to pull and unpack image: not found"
+    first = model_failure([waiting("ErrImagePull", words)], NEW, 1, None)
+    then = model_failure(
+        [waiting("ImagePullBackOff", f'Back-off pulling image "r/i:1": ErrImagePull: {words}')], NEW, 1, None
+    )
+    assert first == then
+
+
+def test_credentials_in_an_address_are_left_out() -> None:
+    found = model_failure(
+        [waiting("ErrImagePull", "pull https://user:secret@registry.example.com/i failed")], NEW, 1, None
+    )
+    assert found is not None
+    assert "secret" not in sentence(found)
+
+
+def test_only_pods_of_the_wanted_revision_speak_for_it() -> None:
+    failing = pod("a", OLD, ended=crash("OOMKilled", 137))
+    assert model_failure([failing, running("b")], NEW, 1, None) is None
+
+
+def test_a_quota_is_told_where_there_is_no_pod() -> None:
+    words = 'pods "tiny-x" is forbidden: exceeded quota: gpus, requested: requests.nvidia.com/gpu=1'
+    condition = {"type": "ReplicaFailure", "status": "True", "message": words}
+    found = model_failure([], NEW, 1, {"status": {"conditions": [condition]}})
+    assert found is not None
+    assert found.reason == "QuotaExceeded"
+
+
+def test_an_evicted_pod_is_forgotten_when_its_successor_is_ready() -> None:
+    evicted = pod(phase="Failed", phase_reason="Evicted", phase_message="low on memory")
+    assert model_failure([evicted, ready("b")], NEW, 1, None) is None
+
+
+def test_the_remedy_survives_a_long_message() -> None:
+    text = sentence(Failure("EngineFailed", "x" * 5000, "Do this."))
+    assert len(text) <= 1024
+    assert text.endswith("… Do this.")
+
+
+@pytest.mark.parametrize(
+    ("pods", "phase", "percent"),
+    [
+        ([], "Scheduling", None),
+        ([pod(scheduled=False)], "Scheduling", None),
+        ([pod(waiting="ContainerCreating")], "StartingContainer", None),
+        ([running()], "StartingContainer", None),
+        ([running(status=loading(Phase.DOWNLOADING, 42))], "Downloading", 42),
+        ([running(status=loading(Phase.DOWNLOADING, 420))], "Downloading", 100),
+        ([running("a", status=loading(Phase.WARMING)), running("b", status=loading(Phase.LOADING))], "Loading", None),
+        ([ready("a"), running("b", status=loading(Phase.WARMING))], "Warming", None),
+    ],
+)
+def test_the_stage_is_that_of_the_pod_furthest_behind(pods: list[PodFacts], phase: str, percent: int | None) -> None:
+    found = stage(pods, NEW)
+    assert (found.phase, found.percent) == (phase, percent)
+    assert found.phase in REASONS
+
+
+def test_facts_are_read_from_a_pod_as_the_api_server_gives_it() -> None:
+    found = pod_facts(
+        {
+            "metadata": {
+                "name": "tiny-1",
+                "uid": "u",
+                "creationTimestamp": "2026-01-01T12:00:00Z",
+                "labels": {"arriero.dev/revision": "abc"},
+            },
+            "spec": {"nodeName": "n"},
+            "status": {
+                "phase": "Running",
+                "podIP": "10.0.0.1",
+                "conditions": [{"type": "Ready", "status": "False", "lastTransitionTime": "2026-01-01T12:00:01Z"}],
+                "containerStatuses": [
+                    {
+                        "name": "runtime",
+                        "state": {"running": {"startedAt": "2026-01-01T12:00:02Z"}},
+                        "lastState": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}},
+                    }
+                ],
+            },
+        }
+    )
+    assert (found.revision, found.ip, found.scheduled, found.ready) == ("abc", "10.0.0.1", True, False)
+    assert found.last_ended == crash("OOMKilled", 137)
+    assert not found.was_ready_since_start

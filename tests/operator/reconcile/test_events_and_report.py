@@ -1,0 +1,77 @@
+"""When the status is written, and which Events a step of it stands for."""
+
+import pytest
+
+from arriero_operator import events
+from arriero_operator.report import calm
+from tests.support.kubectl import Object
+
+
+def told(reason: str, state: str = "False", wanted: str = "r1", replicas: int = 1, **names: str) -> Object:
+    """A status with a Ready condition; `names` are states by name."""
+    return {
+        "observedGeneration": 1,
+        "replicas": replicas,
+        "model": {"wanted": wanted},
+        "names": [{"name": name, "kind": "Alias", "state": value} for name, value in names.items()],
+        "conditions": [{"type": "Ready", "status": state, "reason": reason, "message": "m", "lastTransitionTime": "t"}],
+    }
+
+
+DRAINING = {"progress": {"phase": "Draining"}}
+STEPS: dict[str, tuple[Object, Object, list[str]]] = {
+    "a start": ({}, told("Scheduling"), []),
+    "a name is served": (told("Loading", a="Registering"), told("Ready", "True", a="Registered"), ["Registered"]),
+    "a name is gone": (told("Ready", "True", a="Unregistering"), told("Ready", "True"), ["Unregistered"]),
+    "a failure": (told("Loading"), told("OOMKilled"), ["OOMKilled"]),
+    "the same failure": (told("OOMKilled"), told("OOMKilled"), []),
+    "another failure": (told("OOMKilled"), told("ImagePullFailed"), ["ImagePullFailed"]),
+    "a new revision": (told("Ready", "True"), told("RollingOut", wanted="r2"), ["RolloutStarted"]),
+    "scaled to zero": (told("Ready", "True"), told("ScaledToZero", "True") | DRAINING, ["ShutdownStarted"]),
+    "drained": (
+        told("ScaledToZero", "True") | DRAINING,
+        told("ScaledToZero", "True", replicas=0),
+        ["ShutdownComplete"],
+    ),
+    "nothing": (told("Ready", "True", a="Registered"), told("Ready", "True", a="Registered"), []),
+}
+
+
+@pytest.mark.parametrize(("before", "after", "reasons"), STEPS.values(), ids=STEPS)
+def test_events_of(before: Object, after: Object, reasons: list[str]) -> None:
+    assert [event.reason for event in events.derive(before, after)] == reasons
+
+
+def status(phase: str = "", percent: int | None = None, **other: object) -> Object:
+    """A status that says little but its progress."""
+    progress = {"phase": phase} | ({} if percent is None else {"percent": percent})
+    return dict(other) | ({"progress": progress} if phase else {})
+
+
+CALM: dict[str, tuple[Object, Object, float, bool]] = {
+    "the first progress": (status("Downloading", 0), status(), 0, True),
+    "another phase": (status("Loading"), status("Downloading", 99), 0, True),
+    "a good step": (status("Downloading", 30), status("Downloading", 10), 3, True),
+    "a small step": (status("Downloading", 12), status("Downloading", 10), 3, False),
+    "a good step too soon": (status("Downloading", 30), status("Downloading", 10), 1, False),
+    "the end": (status(), status("Warming"), 0, True),
+    "something else": (status("Downloading", 12, replicas=2), status("Downloading", 10, replicas=1), 0, True),
+}
+
+
+@pytest.mark.parametrize(("new", "before", "since", "written"), CALM.values(), ids=CALM)
+def test_progress_is_written_for(new: Object, before: Object, since: float, written: bool) -> None:
+    assert calm(new, before, since) == (new if written else before)
+
+
+def test_a_whole_start_stays_below_twenty_writes() -> None:
+    steps = [status("Scheduling"), status("StartingContainer"), status("Resolving")]
+    steps += [status("Downloading", percent) for percent in range(101)]
+    steps += [status("Loading", percent) for percent in range(101)]
+    steps += [status("Warming"), status()]
+    writes, stands = 0, status()
+    for step in steps:
+        new = calm(step, stands, 10)
+        writes += new != stands
+        stands = new
+    assert writes <= 17
