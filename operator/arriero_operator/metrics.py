@@ -1,46 +1,59 @@
-"""The catalogue of the operator's metrics, and the registry that holds them."""
+"""The catalogue of the operator's metrics, and the registry that holds their values."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
-_SECONDS = (0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0)
+_SECONDS: Final = (0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One family of series: its name, what it tells, and by which labels it is split."""
+
+    name: str
+    text: str
+    labels: tuple[str, ...] = ()
+
+
+RECONCILES: Final = Metric(
+    "arriero_reconciles_total", "Reconciles by outcome: success, requeue, error, terminal.", ("outcome",)
+)
+RECONCILE_SECONDS: Final = Metric("arriero_reconcile_seconds", "Duration of a reconcile.")
+RECONCILES_RUNNING: Final = Metric("arriero_reconciles_running", "Reconciles under way.")
+QUEUE_DEPTH: Final = Metric("arriero_queue_depth", "Models that are due and wait for a worker.")
+QUEUE_OLDEST: Final = Metric("arriero_queue_oldest_seconds", "How long the first of them has waited.")
+REQUESTS: Final = Metric(
+    "arriero_api_requests_total",
+    "Requests to the API server by verb, resource and status code (0: no answer).",
+    ("verb", "resource", "code"),
+)
+REQUEST_SECONDS: Final = Metric("arriero_api_request_seconds", "Duration of a request to the API server.")
+WATCH_EVENTS: Final = Metric("arriero_watch_events_total", "Watch events by kind.", ("kind",))
+REPAIRS: Final = Metric("arriero_resync_repairs_total", "Changes that a watch had lost, by kind.", ("kind",))
+CACHED: Final = Metric("arriero_cached_objects", "Objects in the cache.")
+LEASE_HELD: Final = Metric("arriero_lease_held", "1 while this process is the one that works.")
 
 
 class Metrics:
-    """All series of one operator; each has its own registry, so that several fit into one process."""
+    """The values of one operator; each has its own registry, so that several fit into one process."""
 
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
-        own = self.registry
-        self._reconciles = Counter(
-            "arriero_reconciles_total",
-            "Reconciles by outcome: success, requeue, error, terminal.",
-            ["outcome"],
-            registry=own,
-        )
-        self._reconcile_seconds = Histogram(
-            "arriero_reconcile_seconds", "Duration of a reconcile.", buckets=_SECONDS, registry=own
-        )
-        self._requests = Counter(
-            "arriero_api_requests_total",
-            "Requests to the API server by verb, resource and status code (0: no answer).",
-            ["verb", "resource", "code"],
-            registry=own,
-        )
-        self._request_seconds = Histogram(
-            "arriero_api_request_seconds", "Duration of a request to the API server.", buckets=_SECONDS, registry=own
-        )
-        self._events = Counter("arriero_watch_events_total", "Watch events by kind.", ["kind"], registry=own)
-        self._repairs = Counter(
-            "arriero_resync_repairs_total", "Objects that a watch had lost, by kind.", ["kind"], registry=own
-        )
+        self._registry = CollectorRegistry()
+        self._reconciles = self._counter(RECONCILES)
+        self._reconcile_seconds = self._histogram(RECONCILE_SECONDS)
+        self._requests = self._counter(REQUESTS)
+        self._request_seconds = self._histogram(REQUEST_SECONDS)
+        self._events = self._counter(WATCH_EVENTS)
+        self._repairs = self._counter(REPAIRS)
 
-    def gauge(self, name: str, text: str, value: Callable[[], float]) -> None:
+    def gauge(self, metric: Metric, value: Callable[[], float]) -> None:
         """A series that is asked for its value when it is read."""
-        Gauge(name, text, registry=self.registry).set_function(value)
+        Gauge(metric.name, metric.text, registry=self._registry).set_function(value)
 
     def reconciled(self, outcome: str, seconds: float) -> None:
         """A reconcile has ended."""
@@ -62,4 +75,10 @@ class Metrics:
 
     def render(self) -> bytes:
         """All series in Prometheus' text format."""
-        return generate_latest(self.registry)
+        return generate_latest(self._registry)
+
+    def _counter(self, metric: Metric) -> Counter:
+        return Counter(metric.name, metric.text, metric.labels, registry=self._registry)
+
+    def _histogram(self, metric: Metric) -> Histogram:
+        return Histogram(metric.name, metric.text, metric.labels, registry=self._registry, buckets=_SECONDS)

@@ -10,6 +10,10 @@ Check = Callable[[], str]
 """Says in a line what is wrong; an empty string: nothing."""
 
 
+class ProbesError(Exception):
+    """The port cannot be used; the text names the remedy."""
+
+
 class Probes:
     """Answers while the event loop turns, which is the first thing that liveness means."""
 
@@ -20,7 +24,7 @@ class Probes:
         self._runner: web.AppRunner | None = None
 
     async def start(self, port: int) -> None:
-        """Listen on every address. Raises OSError."""
+        """Listen on every address. Raises ProbesError."""
         app = web.Application()
         app.add_routes(
             [
@@ -31,7 +35,10 @@ class Probes:
         )
         self._runner = web.AppRunner(app, access_log=None, handle_signals=False)
         await self._runner.setup()
-        await web.TCPSite(self._runner, port=port).start()
+        try:
+            await web.TCPSite(self._runner, port=port).start()
+        except OSError as error:
+            raise ProbesError(f"port {port} of the probes: {error.strerror}: pass --probe-port") from error
 
     async def stop(self) -> None:
         """Stop listening."""

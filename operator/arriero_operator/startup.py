@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from arriero_api import crd, labels
-from arriero_operator.kube.errors import KubeError, NotFound
+from arriero_operator.kube.errors import KubeError, NotFound, Throttled, Unavailable
 from arriero_operator.kube.protocol import (
     CONFIG_MAPS,
     DEPLOYMENTS,
@@ -87,7 +87,7 @@ def rights(namespaces: tuple[str, ...], lease_namespace: str) -> list[Right]:
 
 
 async def check_rights(kube: Kube, needed: list[Right]) -> None:
-    """Raises StartupError that lists every right that is missing."""
+    """Raises StartupError that lists every right that is missing, and Unavailable or Throttled."""
     gate = asyncio.Semaphore(_AT_ONCE)
 
     async def allowed(right: Right) -> bool:
@@ -97,6 +97,8 @@ async def check_rights(kube: Kube, needed: list[Right]) -> None:
 
     try:
         answers = await asyncio.gather(*(allowed(right) for right in needed))
+    except (Unavailable, Throttled):
+        raise
     except KubeError as error:
         raise StartupError(f"the operator's rights cannot be checked: {error}") from error
     missing = [str(right) for right, answer in zip(needed, answers, strict=True) if not answer]
@@ -107,7 +109,8 @@ async def check_rights(kube: Kube, needed: list[Right]) -> None:
 async def check_crd(documents: Documents, patience: float = PATIENCE) -> None:
     """Raises StartupError when the served InferenceModel is absent or lacks a field of this version.
 
-    A CRD that was just installed is published with a delay: it is looked for again for `patience` seconds.
+    Unavailable and Throttled are raised as they are. A CRD that was just installed is published with a delay: it is
+    looked for again for `patience` seconds.
     """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + patience
@@ -123,6 +126,8 @@ async def _problem(documents: Documents) -> str:
         document = await documents.read(_OPENAPI)
     except NotFound:
         return f"the API server has no {labels.KIND} of {labels.API_VERSION}: {_INSTALL}"
+    except (Unavailable, Throttled):
+        raise
     except KubeError as error:
         raise StartupError(f"the CRD cannot be checked: {error}") from error
     served = _served_schema(document)

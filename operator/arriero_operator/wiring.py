@@ -1,6 +1,7 @@
 """The one place where the operator's parts meet: what is made from what, what runs beside what, and how it ends."""
 
 import asyncio
+import contextlib
 import logging
 import os
 import signal
@@ -9,11 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from arriero_operator import metrics
 from arriero_operator.cache import CACHED, Cache
 from arriero_operator.cached_kube import CachedKube
 from arriero_operator.edge import watch
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.credentials import Credentials
+from arriero_operator.kube.errors import Throttled, Unavailable
 from arriero_operator.kube.protocol import Kube
 from arriero_operator.lease import Lease
 from arriero_operator.metrics import Metrics
@@ -29,6 +32,8 @@ LEASE: Final = "arriero-operator"
 STUCK: Final = 120.0
 """Seconds after which a reconcile that has not ended makes the process not live."""
 _EDGE_STOP: Final = 15.0
+_AWAY: Final = 5.0
+"""Seconds between two tries to reach an API server that is away: to end would add the kubelet's back-off to that."""
 
 MakeReconcile = Callable[[Kube, Cache, Settings], Reconcile]
 
@@ -50,11 +55,11 @@ class Options:
 class Operator:
     """One operator process."""
 
-    def __init__(self, options: Options, settings: Settings, api: ApiServer, metrics: Metrics) -> None:
+    def __init__(self, options: Options, settings: Settings, api: ApiServer, observed: Metrics) -> None:
         self._options = options
         self._settings = settings
         self._api = api
-        self._metrics = metrics
+        self._metrics = observed
         self._cache = Cache()
         self._stop = asyncio.Event()
         self._edge_stop = asyncio.Event()
@@ -62,6 +67,7 @@ class Operator:
 
     async def run(self, make_reconcile: MakeReconcile) -> None:
         """Work until told to stop. Raises StartupError, LeaseLost, KubeError and what ends a watch."""
+        self._on_signal()
         kube = CachedKube(self._api, self._cache)
         settings, options = self._settings, self._options
         queue = Queue(make_reconcile(kube, self._cache, settings), settings.workers, self._metrics)
@@ -71,17 +77,29 @@ class Operator:
         self._gauges(queue, lease)
         await probes.start(options.probe_port)
         try:
-            await check_rights(self._api, rights(settings.watch_namespaces, options.lease_namespace))
-            await check_crd(self._api)
-            await resync.prime()
-            await self._work(queue, lease, resync)
+            if await self._prepare(resync):
+                await self._work(queue, lease, resync)
         finally:
             await lease.release()
             await probes.stop()
 
+    async def _prepare(self, resync: Resync) -> bool:
+        """Check and fill what the work needs, however long the API server is away; False: told to stop meanwhile."""
+        needed = rights(self._settings.watch_namespaces, self._options.lease_namespace)
+        while not self._stop.is_set():
+            try:
+                await check_rights(self._api, needed)
+                await check_crd(self._api)
+                await resync.prime()
+                return True
+            except (Unavailable, Throttled) as error:
+                _log.warning("API server not reached", extra={"error": str(error), "retry_in": _AWAY})
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stop.wait(), _AWAY)
+        return False
+
     async def _work(self, queue: Queue, lease: Lease, resync: Resync) -> None:
         """Run everything until the first part ends; then end the rest, the watch last."""
-        self._on_signal()
         parts = [
             asyncio.create_task(self._stop.wait(), name="stop"),
             asyncio.create_task(self._rearm(), name="signals"),
@@ -145,19 +163,19 @@ class Operator:
 
     def _gauges(self, queue: Queue, lease: Lease) -> None:
         gauge = self._metrics.gauge
-        gauge("arriero_queue_depth", "Keys that are due and wait for a worker.", lambda: queue.depth)
-        gauge("arriero_queue_oldest_seconds", "How long the first of them has waited.", lambda: queue.oldest_wait)
-        gauge("arriero_reconciles_running", "Reconciles under way.", lambda: queue.running)
-        gauge("arriero_lease_held", "1 while this process is the one that works.", lambda: lease.held)
-        gauge("arriero_cached_objects", "Objects in the cache.", lambda: sum(map(self._cache.count, CACHED)))
+        gauge(metrics.QUEUE_DEPTH, lambda: queue.depth)
+        gauge(metrics.QUEUE_OLDEST, lambda: queue.oldest_wait)
+        gauge(metrics.RECONCILES_RUNNING, lambda: queue.running)
+        gauge(metrics.LEASE_HELD, lambda: lease.held)
+        gauge(metrics.CACHED, lambda: sum(map(self._cache.count, CACHED)))
 
 
 async def serve(options: Options, settings: Settings, make_reconcile: MakeReconcile) -> None:
     """Connect, work, disconnect. Raises as Operator.run, and CredentialsError."""
-    metrics = Metrics()
-    api = await ApiServer.connect(Credentials(options.kubeconfig), metrics)
+    observed = Metrics()
+    api = await ApiServer.connect(Credentials(options.kubeconfig), observed)
     try:
-        await Operator(options, settings, api, metrics).run(make_reconcile)
+        await Operator(options, settings, api, observed).run(make_reconcile)
     finally:
         await api.close()
 

@@ -1,5 +1,6 @@
 """The operator's process: start, probes, standing by, and every way to end."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,7 @@ def test_at_rest_nothing_but_the_lease_is_written(
     operator: MakeOperator, kubectl: Kubectl, control_plane: ControlPlane
 ) -> None:
     running = operator(program=IDLE)
+    eventually(lambda: "arriero_lease_held 1.0" in running.ask("/metrics")[1])
     log = AuditLog.now(control_plane.audit_log)
     eventually(lambda: len(log.writes(running.user)) >= 3, timeout=15)
     assert {write.resource for write in log.writes(running.user)} == {"leases"}
@@ -50,6 +52,18 @@ def test_a_missing_right_ends_the_start_with_one_line_that_names_it(operator: Ma
     said = [line for line in running.lines() if line["level"] == "critical"]
     assert len(said) == 1
     assert f"may not: patch configmaps in namespace {kubectl.namespace}; patch services in" in said[0]["error"]
+
+
+def test_an_api_server_that_is_away_is_waited_for(operator: MakeOperator, kubectl: Kubectl, tmp_path: Path) -> None:
+    running = operator(program=IDLE)
+    running.stop()
+    config = running.kubeconfig.read_text()
+    running.kubeconfig.write_text(re.sub(r"https://127\.0\.0\.1:\d+", "https://127.0.0.1:1", config))
+    running.start()
+    eventually(lambda: any(line["message"] == "API server not reached" for line in running.lines()), timeout=30)
+    assert running.ask("/livez") == (200, "ok")
+    assert running.ask("/readyz")[0] == 503
+    assert running.stop() == 0
 
 
 def test_wrong_settings_end_the_start_with_one_line_that_names_the_key(operator: MakeOperator) -> None:
