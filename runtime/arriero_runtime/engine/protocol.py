@@ -24,11 +24,12 @@ class Counters:
 class FirstAnswer:
     """The answer to the question that is asked before readiness.
 
-    `values` are the log probabilities of the answer's tokens, or the numbers of a pooled vector.
+    `values` are the log probabilities of the answer's tokens, each the likeliest, or the numbers of a pooled vector.
+    `blind` is the log probability of each token for a model that knows nothing; None for vectors.
     """
 
     values: tuple[float, ...]
-    text: str = ""
+    blind: float | None = None
 
 
 class Engine(Protocol):

@@ -8,6 +8,8 @@ from arriero_api.contract import Phase
 from arriero_runtime.engine.protocol import Engine, FirstAnswer
 from arriero_runtime.failing import start_error
 
+_BLIND_MARGIN: Final = 0.001
+"""Far below what even random weights know."""
 _SECONDS: Final = 300.0
 """For one short answer, a compilation included."""
 
@@ -33,6 +35,8 @@ def unusable(answer: FirstAnswer) -> str:
         return "is empty"
     if not all(math.isfinite(value) for value in answer.values):
         return "has numbers that are not finite"
-    if all(value == 0.0 for value in answer.values) and len(answer.values) > 1 and not answer.text:
-        return "is all zeros"
+    if answer.blind is None:
+        return "is all zeros" if not any(answer.values) else ""
+    if max(answer.values) < answer.blind + _BLIND_MARGIN:
+        return "is a blind guess: every token is as likely as every other"
     return ""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from httpx2 import HTTPError
+from httpx2 import ConnectError, ConnectTimeout, HTTPError, UnsupportedProtocol
 from huggingface_hub.errors import (
     GatedRepoError,
     HfHubHTTPError,
@@ -35,14 +35,20 @@ def explain(error: Exception, repository: str, revision: str, phase: Phase) -> S
         if isinstance(cause, HfHubHTTPError):
             return _answered(cause, repository, revision, phase)
         if isinstance(cause, HTTPError):
-            return start_error(
-                "SourceUnreachable", f"{access.shown()} does not answer ({_kind(cause)}) for {where}.", phase
-            )
+            return _broke_off(cause, where, phase)
         if isinstance(cause, HFValidationError):
             return start_error("ModelNotFound", f"{repository!r} is not the name of a repository.", phase)
         if isinstance(cause, OSError) and cause.errno in _DISK_FULL:
             return start_error("CacheTooSmall", f"The cache volume is full while {where} is fetched.", phase)
     return start_error("DownloadFailed", f"{where} from {access.shown()}: {_plain(error)}", phase)
+
+
+def _broke_off(error: HTTPError, where: str, phase: Phase) -> StartError:
+    """A transfer that had begun, or a hub that is not there."""
+    if phase is Phase.DOWNLOADING and not isinstance(error, ConnectError | ConnectTimeout | UnsupportedProtocol):
+        words = f"The transfer of {where} from {access.shown()} broke off ({_kind(error)})."
+        return start_error("DownloadFailed", words, phase)
+    return start_error("SourceUnreachable", f"{access.shown()} does not answer ({_kind(error)}) for {where}.", phase)
 
 
 def _answered(error: HfHubHTTPError, repository: str, revision: str, phase: Phase) -> StartError:

@@ -27,7 +27,7 @@ class ScriptedEngine:
 
     def __init__(self) -> None:
         self.names: tuple[str, ...] = ()
-        self.answer = FirstAnswer((-0.5, -1.0), " Paris")
+        self.answer = FirstAnswer((-0.5, -1.0), blind=-10.8)
         self.release = asyncio.Event()
         self.aborted = asyncio.Event()
         self.deaf = False

@@ -110,10 +110,22 @@ async def test_refused_arguments_end_the_start_before_anything_is_loaded(tmp_pat
         assert server.loader.loaded is None
 
 
-@pytest.mark.parametrize("values", [(), (float("nan"), -1.0), (float("-inf"),)])
-async def test_an_answer_without_finite_numbers_never_becomes_ready(tmp_path: Path, values: tuple[float, ...]) -> None:
+@pytest.mark.parametrize(
+    "answer",
+    [
+        FirstAnswer((), -10.8),
+        FirstAnswer((float("nan"), -1.0), -10.8),
+        FirstAnswer((float("-inf"),), -10.8),
+        FirstAnswer((-10.8, -10.8), -10.8),
+        FirstAnswer((0.0, 0.0)),
+    ],
+    ids=["empty", "not a number", "infinite", "blind guess", "zero vector"],
+)
+async def test_an_answer_that_sound_weights_do_not_give_never_becomes_ready(
+    tmp_path: Path, answer: FirstAnswer
+) -> None:
     async with running(options_for(tmp_path), ready=False) as server:
-        server.engine.answer = FirstAnswer(values)
+        server.engine.answer = answer
         server.loader.go.set()
         assert await server.exit_code() == 1
         assert [m.failure.reason for m in server.heard(Failed)] == ["NoUsableAnswer"]

@@ -1,5 +1,6 @@
 """The question that is asked before readiness: a checkpoint that lacks weights starts well and answers nothing."""
 
+import math
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -28,13 +29,11 @@ async def generate(client: Any) -> FirstAnswer:
         output_kind=RequestOutputKind.FINAL_ONLY,
     )
     values: list[float] = []
-    text = ""
     async for output in client.generate(_prompt(client), params, "arriero-first-answer"):
         for answer in output.outputs:
-            text = answer.text
             chosen = zip(answer.token_ids, answer.logprobs or [], strict=False)
             values = [float(ranked[token].logprob) for token, ranked in chosen]
-    return FirstAnswer(tuple(values), text)
+    return FirstAnswer(tuple(values), -math.log(client.model_config.get_vocab_size()))
 
 
 async def encode(client: Any, tasks: Sequence[str]) -> FirstAnswer:
