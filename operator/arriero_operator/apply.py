@@ -15,7 +15,7 @@ from arriero_api.contract import Failure
 from arriero_operator.cache import Cache
 from arriero_operator.diagnose.failures import failure
 from arriero_operator.kube.errors import Forbidden, Invalid, NotFound
-from arriero_operator.kube.protocol import Kind, Kube, Object
+from arriero_operator.kube.protocol import MODELS, Kind, Kube, Object
 from arriero_operator.render.children import Owner, canonical
 
 _SYSTEM_ANNOTATIONS: Final = "deployment.kubernetes.io/"
@@ -66,6 +66,7 @@ class Applier:
         place = (kind.kind, owner.namespace, name)
         live = self._cache.get(kind, owner.namespace, name) or await self._look(kind, owner.namespace, name)
         if live is None:
+            await self._confirm(owner)
             self._applied.pop(place, None)
             for part in parts:
                 if part.opening is not None:
@@ -101,6 +102,12 @@ class Applier:
             return await self._kube.get(kind, namespace, name)
         except NotFound:
             return None
+
+    async def _confirm(self, owner: Owner) -> None:
+        """Nothing is made for a model that is gone, of which the event may still be on its way. Raises Leaving."""
+        model = await self._look(MODELS, owner.namespace, owner.name)
+        if model is None or model["metadata"]["uid"] != owner.uid or "deletionTimestamp" in model["metadata"]:
+            raise Leaving(f"the model {owner.name} is gone")
 
     async def _apply(self, kind: Kind, intent: Object, manager: str) -> Object:
         where = f"{kind.kind} {intent['metadata']['name']}"

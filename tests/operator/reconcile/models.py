@@ -36,16 +36,19 @@ def until(kubectl: Kubectl, name: str, kind: str, status: str, reason: str = "",
 
     def look() -> Object:
         found = says(kubectl, name, kind, status, reason)
-        assert found, {c["type"]: (c["status"], c["reason"]) for c in read(kubectl, name)["status"]["conditions"]}
+        conditions = read(kubectl, name).get("status", {}).get("conditions", ())
+        assert found, {one["type"]: (one["status"], one["reason"]) for one in conditions}
         return found
 
     return eventually(look, timeout)
 
 
 def events(kubectl: Kubectl, name: str, reason: str = "") -> list[Object]:
-    """Events of the model, by reason."""
+    """Events of the model, by reason; those of an earlier model of the name do not count while there is one."""
+    uid = kubectl.run("get", "im", name, "--ignore-not-found", "-o", "jsonpath={.metadata.uid}")
     found = kubectl.items("events")
     mine = [event for event in found if event["involvedObject"]["name"] == name]
+    mine = [event for event in mine if uid in ("", event["involvedObject"]["uid"])]
     return [event for event in mine if reason in ("", event["reason"])]
 
 

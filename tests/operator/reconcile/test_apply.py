@@ -10,7 +10,7 @@ from arriero_operator.apply import Applier, ChildProblem, Leaving, Part
 from arriero_operator.cache import Cache
 from arriero_operator.cached_kube import CachedKube
 from arriero_operator.kube.errors import Forbidden, Invalid, KubeError, NotFound
-from arriero_operator.kube.protocol import SERVICES, Kind, Object, Objects
+from arriero_operator.kube.protocol import MODELS, SERVICES, Kind, Object, Objects
 from arriero_operator.render import children
 from arriero_operator.render.children import Owner
 
@@ -72,6 +72,9 @@ class FakeApiServer:
 def made() -> tuple[FakeApiServer, Cache, Applier]:
     """An applier whose answers go into a cache."""
     server, cache = FakeApiServer(), Cache()
+    server.objects[(MODELS.kind, "tiny")] = {
+        "metadata": {"name": "tiny", "namespace": "team", "uid": "uid-1", "resourceVersion": "1"}
+    }
     return server, cache, Applier(CachedKube(server, cache), cache)
 
 
@@ -157,3 +160,11 @@ async def test_a_namespace_that_ends_is_no_failure() -> None:
     server.refuses = Forbidden("unable to create: namespace team is being terminated", 403)
     with pytest.raises(Leaving):
         await applier.ensure(OWNER, SERVICES, [part()])
+
+
+async def test_nothing_is_made_for_a_model_that_has_just_gone() -> None:
+    server, _, applier = made()
+    del server.objects[(MODELS.kind, "tiny")]
+    with pytest.raises(Leaving):
+        await applier.ensure(OWNER, SERVICES, [part()])
+    assert server.writes == 0

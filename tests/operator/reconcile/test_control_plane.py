@@ -33,39 +33,37 @@ def children(kubectl: Kubectl, name: str = "tiny") -> dict[str, list[str]]:
     return {kind: [obj["metadata"]["name"] for obj in kubectl.items(kind, selector)] for kind in CHILDREN}
 
 
-def test_an_applied_model_becomes_ready_with_its_pod(kubectl: Kubectl, operator: MakeOperator) -> None:
-    operator()
-    kubectl.apply(model("tiny"))
-    pods = Pods(kubectl, "tiny")
+def test_an_applied_model_becomes_ready_with_its_pod(served: Kubectl) -> None:
+    served.apply(model("tiny"))
+    pods = Pods(served, "tiny")
     (pod,) = pods.placed()
-    until(kubectl, "tiny", "Ready", "False", "StartingContainer")
-    assert read(kubectl, "tiny")["status"]["progress"]["phase"] == "StartingContainer"
+    until(served, "tiny", "Ready", "False", "StartingContainer")
+    assert read(served, "tiny")["status"]["progress"]["phase"] == "StartingContainer"
     pods.ready(pod)
-    until(kubectl, "tiny", "Ready", "True", "Ready")
-    status = read(kubectl, "tiny")["status"]
-    assert status["url"] == f"http://tiny.{kubectl.namespace}.svc"
+    until(served, "tiny", "Ready", "True", "Ready")
+    status = read(served, "tiny")["status"]
+    assert status["url"] == f"http://tiny.{served.namespace}.svc"
     assert status["accelerators"] == "nvidia.com/gpu: 1"
     assert [(name["name"], name["state"]) for name in status["names"]] == [("tiny", "Registered")]
     assert "progress" not in status
-    for kind, found in children(kubectl).items():
+    for kind, found in children(served).items():
         assert len(found) == 1, kind
 
 
-def test_scaled_to_zero_is_ready_and_not_available_and_comes_back(kubectl: Kubectl, operator: MakeOperator) -> None:
-    operator()
-    pods = serve(kubectl)
-    kubectl.run("scale", "im/tiny", "--replicas=0")
-    until(kubectl, "tiny", "Ready", "True", "ScaledToZero")
-    until(kubectl, "tiny", "Available", "False", "ScaledToZero")
-    assert read(kubectl, "tiny")["status"]["progress"]["phase"] == "Draining"
+def test_scaled_to_zero_is_ready_and_not_available_and_comes_back(served: Kubectl) -> None:
+    pods = serve(served)
+    served.run("scale", "im/tiny", "--replicas=0")
+    until(served, "tiny", "Ready", "True", "ScaledToZero")
+    until(served, "tiny", "Available", "False", "ScaledToZero")
+    assert read(served, "tiny")["status"]["progress"]["phase"] == "Draining"
     pods.remove_deleted()
-    eventually(lambda: "progress" not in read(kubectl, "tiny")["status"])
-    eventually(lambda: events(kubectl, "tiny", "ShutdownComplete"))
-    assert len(events(kubectl, "tiny", "ShutdownStarted")) == 1
-    kubectl.run("scale", "im/tiny", "--replicas=2")
+    eventually(lambda: "progress" not in read(served, "tiny")["status"])
+    eventually(lambda: events(served, "tiny", "ShutdownComplete"))
+    assert len(events(served, "tiny", "ShutdownStarted")) == 1
+    served.run("scale", "im/tiny", "--replicas=2")
     for pod in pods.placed(2):
         pods.ready(pod)
-    until(kubectl, "tiny", "Ready", "True", "Ready")
+    until(served, "tiny", "Ready", "True", "Ready")
 
 
 @pytest.mark.parametrize("stopped", [False, True], ids=["operator up", "operator down"])
@@ -86,60 +84,55 @@ def test_a_deleted_model_leaves_no_child(kubectl: Kubectl, operator: MakeOperato
 
 
 @pytest.mark.parametrize("kind", ["service", "deployment", "configmap"])
-def test_a_child_edited_or_deleted_by_hand_is_put_right_within_five_seconds(
-    kubectl: Kubectl, operator: MakeOperator, kind: str
-) -> None:
-    operator()
-    serve(kubectl)
-    (name,) = children(kubectl)[kind]
-    wanted = kubectl.json("get", kind, name)
+def test_a_child_edited_or_deleted_by_hand_is_put_right_within_five_seconds(served: Kubectl, kind: str) -> None:
+    serve(served)
+    (name,) = children(served)[kind]
+    wanted = served.json("get", kind, name)
     edits: dict[str, Object] = {
         "service": {"spec": {"selector": {"arriero.dev/model": "other"}}},
         "deployment": {"spec": {"replicas": 3, "template": {"spec": {"terminationGracePeriodSeconds": 1}}}},
         "configmap": {"data": {"registrations.json": "{}"}},
     }
-    kubectl.patch(kind, name, edits[kind])
+    served.patch(kind, name, edits[kind])
     part = "data" if kind == "configmap" else "spec"
-    eventually(lambda: kubectl.json("get", kind, name)[part] == wanted[part], 5)
-    kubectl.patch(kind, name, {"metadata": {"labels": {"app.kubernetes.io/managed-by": None}}})
-    eventually(lambda: kubectl.json("get", kind, name)["metadata"]["labels"] == wanted["metadata"]["labels"], 5)
-    kubectl.run("delete", kind, name, "--cascade=orphan")
-    eventually(lambda: kubectl.exists(kind, name), 5)
-    assert kubectl.json("get", kind, name)["metadata"]["ownerReferences"] == wanted["metadata"]["ownerReferences"]
+    eventually(lambda: served.json("get", kind, name)[part] == wanted[part], 5)
+    served.patch(kind, name, {"metadata": {"labels": {"app.kubernetes.io/managed-by": None}}})
+    eventually(lambda: served.json("get", kind, name)["metadata"]["labels"] == wanted["metadata"]["labels"], 5)
+    served.run("delete", kind, name, "--cascade=orphan")
+    eventually(lambda: served.exists(kind, name), 5)
+    assert served.json("get", kind, name)["metadata"]["ownerReferences"] == wanted["metadata"]["ownerReferences"]
 
 
-def test_a_foreign_service_is_left_alone_and_named(kubectl: Kubectl, operator: MakeOperator) -> None:
+def test_a_foreign_service_is_left_alone_and_named(served: Kubectl) -> None:
     foreign = {
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": {"name": "tiny"},
         "spec": {"ports": [{"port": 5432}], "selector": {"app": "database"}},
     }
-    kubectl.apply(foreign)
-    before = kubectl.json("get", "service", "tiny")
-    operator()
-    kubectl.apply(model("tiny"))
-    found = until(kubectl, "tiny", "Accepted", "False", "ChildNameTaken")
+    served.apply(foreign)
+    before = served.json("get", "service", "tiny")
+    served.apply(model("tiny"))
+    found = until(served, "tiny", "Accepted", "False", "ChildNameTaken")
     assert "Service 'tiny'" in found["message"]
-    until(kubectl, "tiny", "Ready", "False", "ChildNameTaken")
-    until(kubectl, "tiny", "Stalled", "True", "ChildNameTaken")
-    assert kubectl.json("get", "service", "tiny") == before
-    kubectl.run("delete", "service", "tiny")
-    until(kubectl, "tiny", "Accepted", "True", timeout=15)
+    until(served, "tiny", "Ready", "False", "ChildNameTaken")
+    until(served, "tiny", "Stalled", "True", "ChildNameTaken")
+    assert served.json("get", "service", "tiny") == before
+    served.run("delete", "service", "tiny")
+    until(served, "tiny", "Accepted", "True", timeout=15)
 
 
-def test_orphaned_children_are_adopted(kubectl: Kubectl, operator: MakeOperator) -> None:
-    operator()
-    pods = serve(kubectl)
+def test_orphaned_children_are_adopted(served: Kubectl) -> None:
+    pods = serve(served)
     (before,) = pods.live()
-    kubectl.run("delete", "im", "tiny", "--cascade=orphan")
-    eventually(lambda: not kubectl.json("get", "deployment", "tiny")["metadata"].get("ownerReferences"))
-    kubectl.apply(model("tiny"))
-    until(kubectl, "tiny", "Ready", "True", "Ready")
+    served.run("delete", "im", "tiny", "--cascade=orphan")
+    eventually(lambda: not served.json("get", "deployment", "tiny")["metadata"].get("ownerReferences"))
+    served.apply(model("tiny"))
+    until(served, "tiny", "Ready", "True", "Ready")
     (after,) = pods.live()
     assert after["metadata"]["uid"] == before["metadata"]["uid"]
-    uid = read(kubectl, "tiny")["metadata"]["uid"]
-    assert [ref["uid"] for ref in kubectl.json("get", "deployment", "tiny")["metadata"]["ownerReferences"]] == [uid]
+    uid = read(served, "tiny")["metadata"]["uid"]
+    assert [ref["uid"] for ref in served.json("get", "deployment", "tiny")["metadata"]["ownerReferences"]] == [uid]
 
 
 def test_a_failure_is_told_once_and_the_mended_model_becomes_ready(kubectl: Kubectl, operator: MakeOperator) -> None:
@@ -173,19 +166,18 @@ def test_a_failure_is_told_once_and_the_mended_model_becomes_ready(kubectl: Kube
     eventually(lambda: len(children(kubectl)["configmap"]) == 1)
 
 
-def test_two_models_never_share_a_name(kubectl: Kubectl, operator: MakeOperator) -> None:
-    operator()
-    serve(kubectl, "first", model={"uri": "hf://org/tiny", "aliases": ["chat"]})
-    kubectl.apply(model("second", model={"uri": "hf://org/tiny", "aliases": ["chat"]}))
-    pods = Pods(kubectl, "second")
+def test_two_models_never_share_a_name(served: Kubectl) -> None:
+    serve(served, "first", model={"uri": "hf://org/tiny", "aliases": ["chat"]})
+    served.apply(model("second", model={"uri": "hf://org/tiny", "aliases": ["chat"]}))
+    pods = Pods(served, "second")
     (pod,) = pods.placed()
     pods.ready(pod)
-    found = until(kubectl, "second", "Ready", "False", "NameConflict")
+    found = until(served, "second", "Ready", "False", "NameConflict")
     assert "'chat' is served by the model 'first'" in found["message"]
-    until(kubectl, "second", "Available", "True")
-    until(kubectl, "first", "Ready", "True")
-    kubectl.run("delete", "im", "first")
-    until(kubectl, "second", "NamesRegistered", "False", "Registering", timeout=15)
+    until(served, "second", "Available", "True")
+    until(served, "first", "Ready", "True")
+    served.run("delete", "im", "first")
+    until(served, "second", "NamesRegistered", "False", "Registering", timeout=15)
 
 
 def test_nothing_is_written_at_rest(kubectl: Kubectl, operator: MakeOperator, control_plane: ControlPlane) -> None:
@@ -208,13 +200,12 @@ def test_a_deleted_namespace_goes_with_all_its_models(kubectl: Kubectl, operator
     eventually(gone, 60)
 
 
-def test_what_the_api_server_refuses_is_told_in_its_words(kubectl: Kubectl, operator: MakeOperator) -> None:
-    operator()
-    kubectl.apply(model("tiny", resources={"limits": {"memory": "1Gi"}, "requests": {"memory": "2Gi"}}))
-    found = until(kubectl, "tiny", "Accepted", "False", "ChildRefused")
+def test_what_the_api_server_refuses_is_told_in_its_words(served: Kubectl) -> None:
+    served.apply(model("tiny", resources={"limits": {"memory": "1Gi"}, "requests": {"memory": "2Gi"}}))
+    found = until(served, "tiny", "Accepted", "False", "ChildRefused")
     assert "must be less than or equal to memory limit" in found["message"]
-    patch_spec(kubectl, "tiny", {"resources": None})
-    until(kubectl, "tiny", "Accepted", "True")
+    patch_spec(served, "tiny", {"resources": None})
+    until(served, "tiny", "Accepted", "True")
 
 
 def test_an_exhausted_quota_is_told(kubectl: Kubectl, operator: MakeOperator) -> None:
@@ -231,35 +222,32 @@ def test_an_exhausted_quota_is_told(kubectl: Kubectl, operator: MakeOperator) ->
     assert "exceeded quota: gpus" in found["message"]
 
 
-def test_a_pod_that_fits_no_node_is_told(kubectl: Kubectl, operator: MakeOperator) -> None:
-    operator()
-    kubectl.apply(model("tiny", resources={"limits": {"nvidia.com/gpu": 64}}))
-    found = until(kubectl, "tiny", "Ready", "False", "AcceleratorsNeverFit")
+def test_a_pod_that_fits_no_node_is_told(served: Kubectl) -> None:
+    served.apply(model("tiny", resources={"limits": {"nvidia.com/gpu": 64}}))
+    found = until(served, "tiny", "Ready", "False", "AcceleratorsNeverFit")
     assert "Insufficient nvidia.com/gpu" in found["message"]
-    until(kubectl, "tiny", "Scheduled", "False", "AcceleratorsNeverFit")
+    until(served, "tiny", "Scheduled", "False", "AcceleratorsNeverFit")
 
 
-def test_a_ready_model_whose_pod_crashes_is_not_ready_and_recovers(kubectl: Kubectl, operator: MakeOperator) -> None:
-    operator()
-    pods = serve(kubectl)
+def test_a_ready_model_whose_pod_crashes_is_not_ready_and_recovers(served: Kubectl) -> None:
+    pods = serve(served)
     (pod,) = pods.live()
     pods.waiting(pod, "CrashLoopBackOff", "back-off", {"exitCode": 137, "reason": "OOMKilled"})
-    until(kubectl, "tiny", "Ready", "False", "OOMKilled")
-    until(kubectl, "tiny", "Available", "False", "NoReadyReplica")
-    eventually(lambda: len(events(kubectl, "tiny", "OOMKilled")) == 1)
+    until(served, "tiny", "Ready", "False", "OOMKilled")
+    until(served, "tiny", "Available", "False", "NoReadyReplica")
+    eventually(lambda: len(events(served, "tiny", "OOMKilled")) == 1)
     pods.ready(pod)
-    until(kubectl, "tiny", "Ready", "True", "Ready")
+    until(served, "tiny", "Ready", "True", "Ready")
 
 
 @pytest.mark.parametrize("name", ["7b-chat", "a.b.c", f"llama-3.1-{'x' * 70}-eu"])
-def test_every_legal_name_works(kubectl: Kubectl, operator: MakeOperator, name: str) -> None:
-    operator()
-    kubectl.apply(model(name))
-    eventually(lambda: read(kubectl, name).get("status", {}).get("selector"))
-    stem = read(kubectl, name)["status"]["selector"].removeprefix("arriero.dev/model=")
-    (pod,) = Pods(kubectl, stem).placed()
-    Pods(kubectl, stem).ready(pod)
-    until(kubectl, name, "Ready", "True", "Ready")
+def test_every_legal_name_works(served: Kubectl, name: str) -> None:
+    served.apply(model(name))
+    eventually(lambda: read(served, name).get("status", {}).get("selector"))
+    stem = read(served, name)["status"]["selector"].removeprefix("arriero.dev/model=")
+    (pod,) = Pods(served, stem).placed()
+    Pods(served, stem).ready(pod)
+    until(served, name, "Ready", "True", "Ready")
 
 
 def test_an_operator_that_is_killed_again_and_again_ends_with_one_of_each(

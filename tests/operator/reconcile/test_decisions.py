@@ -1,5 +1,7 @@
 """What is accepted, who holds a name, how names and pods change over."""
 
+from datetime import timedelta
+
 import pytest
 
 from arriero_api.contract import NameKind, Registration
@@ -8,7 +10,7 @@ from arriero_operator.decide import acceptance, claims, registered
 from arriero_operator.decide.plan import lost_names
 from arriero_operator.decide.rollout import REPLACE, SURGE, replacement
 from arriero_operator.settings import Profile, Settings
-from tests.operator.reconcile.made import NEW, OLD, pod, ready
+from tests.operator.reconcile.made import NEW, OLD, START, pod, ready, running
 from tests.support.kubectl import Object
 
 SETTINGS = Settings((), "cpu", "", 4, {"cpu": Profile("cpu", "i"), "nvidia": Profile("nvidia", "i")})
@@ -124,3 +126,5 @@ def test_old_pods_are_surged_over_unless_none_of_them_serves() -> None:
     assert replacement([pod("a", OLD), ready("b")], NEW) == SURGE
     assert replacement([pod("b")], NEW) == SURGE
     assert replacement([], NEW) == SURGE
+    busy = running("a", OLD, ready_changed=START + timedelta(minutes=5))
+    assert replacement([busy, pod("b")], NEW) == SURGE

@@ -13,6 +13,7 @@ from tests.operator.reconcile.runtime import ScriptedRuntime, scripted_runtime
 from tests.support.audit import AuditLog
 from tests.support.eventually import eventually
 from tests.support.kubectl import Kubectl, Object
+from tests.support.operator import OperatorProcess
 
 pytestmark = pytest.mark.control_plane
 
@@ -54,13 +55,12 @@ def states(kubectl: Kubectl) -> dict[str, str]:
 
 
 def test_a_start_tells_its_progress_in_few_writes(
-    kubectl: Kubectl, operator: MakeOperator, control_plane: ControlPlane
+    served: Kubectl, world: OperatorProcess, control_plane: ControlPlane
 ) -> None:
-    process = operator()
     log = AuditLog.now(control_plane.audit_log)
     with scripted_runtime() as runtime:
-        kubectl.apply(model("tiny"))
-        pods = Pods(kubectl, "tiny")
+        served.apply(model("tiny"))
+        pods = Pods(served, "tiny")
         (pod,) = pods.placed()
         pods.run(pod, runtime.ip)
         seen = []
@@ -68,57 +68,56 @@ def test_a_start_tells_its_progress_in_few_writes(
             runtime.status = RuntimeStatus(Phase.DOWNLOADING, Progress(percent, f"{percent} of 100 MiB"), commit=COMMIT)
 
             def downloading(percent: int = percent) -> Object:
-                progress: Object = read(kubectl, "tiny")["status"]["progress"]
+                progress: Object = read(served, "tiny")["status"]["progress"]
                 assert (progress["phase"], progress.get("percent")) == ("Downloading", percent)
                 return progress
 
             seen.append(eventually(downloading, 8)["message"])
         assert seen[-1] == "90 of 100 MiB"
         runtime.status = RuntimeStatus(Phase.LOADING, commit=COMMIT)
-        until(kubectl, "tiny", "Ready", "False", "Loading")
+        until(served, "tiny", "Ready", "False", "Loading")
         runtime.status = RuntimeStatus(Phase.READY, commit=COMMIT, effective={"maxModelLen": 2048})
-        follow(kubectl, runtime)
+        follow(served, runtime)
         pods.ready(pod, runtime.ip)
-        until(kubectl, "tiny", "Ready", "True", "Ready")
-    status = read(kubectl, "tiny")["status"]
+        until(served, "tiny", "Ready", "True", "Ready")
+    status = read(served, "tiny")["status"]
     assert "progress" not in status
     assert status["model"]["revision"] == COMMIT
     writes = [
-        one for one in log.writes(process.user) if one.subresource == "status" and one.namespace == kubectl.namespace
+        one for one in log.writes(world.user) if one.subresource == "status" and one.namespace == served.namespace
     ]
     assert len(writes) <= 20
 
 
-def test_a_new_alias_is_served_within_two_seconds_by_the_same_pod(kubectl: Kubectl, operator: MakeOperator) -> None:
-    operator()
+def test_a_new_alias_is_served_within_two_seconds_by_the_same_pod(served: Kubectl) -> None:
     with scripted_runtime() as runtime:
-        pods, pod = serve(kubectl, runtime)
-        eventually(lambda: read(kubectl, "tiny")["status"]["model"]["effective"]["maxModelLen"] == 2048)
-        patch_spec(kubectl, "tiny", {"model": {"aliases": ["chat"]}})
+        pods, pod = serve(served, runtime)
+        eventually(lambda: read(served, "tiny")["status"]["model"]["effective"]["maxModelLen"] == 2048)
+        patch_spec(served, "tiny", {"model": {"aliases": ["chat"]}})
 
         def written() -> bool:
-            return [one.name for one in registrations(kubectl).names] == ["tiny", "chat"]
+            return [one.name for one in registrations(served).names] == ["tiny", "chat"]
 
         def annotated() -> bool:
             (now,) = pods.live()
-            return bool(now["metadata"]["annotations"].get("arriero.dev/registrations") == registrations(kubectl).hash)
+            return bool(now["metadata"]["annotations"].get("arriero.dev/registrations") == registrations(served).hash)
 
         eventually(written, 1)
         eventually(annotated, 1)
-        assert states(kubectl) == {"tiny": "Registered", "chat": "Registering"}
-        until(kubectl, "tiny", "NamesRegistered", "False", "Registering")
-        follow(kubectl, runtime)
-        eventually(lambda: states(kubectl) == {"tiny": "Registered", "chat": "Registered"}, 2)
-        until(kubectl, "tiny", "Ready", "True", "Ready")
+        assert states(served) == {"tiny": "Registered", "chat": "Registering"}
+        until(served, "tiny", "NamesRegistered", "False", "Registering")
+        follow(served, runtime)
+        eventually(lambda: states(served) == {"tiny": "Registered", "chat": "Registered"}, 2)
+        until(served, "tiny", "Ready", "True", "Ready")
         (same,) = pods.live()
         assert same["metadata"]["uid"] == pod["metadata"]["uid"]
 
-        patch_spec(kubectl, "tiny", {"model": {"aliases": []}})
-        eventually(lambda: states(kubectl) == {"tiny": "Registered", "chat": "Unregistering"}, 2)
-        eventually(lambda: [one.name for one in registrations(kubectl).names] == ["tiny"], 2)
-        follow(kubectl, runtime)
-        eventually(lambda: states(kubectl) == {"tiny": "Registered"}, 2)
-        eventually(lambda: events(kubectl, "tiny", "Unregistered"))
+        patch_spec(served, "tiny", {"model": {"aliases": []}})
+        eventually(lambda: states(served) == {"tiny": "Registered", "chat": "Unregistering"}, 2)
+        eventually(lambda: [one.name for one in registrations(served).names] == ["tiny"], 2)
+        follow(served, runtime)
+        eventually(lambda: states(served) == {"tiny": "Registered"}, 2)
+        eventually(lambda: events(served, "tiny", "Unregistered"))
 
 
 def test_names_that_no_pod_has_proven_are_not_registered(kubectl: Kubectl, operator: MakeOperator) -> None:
@@ -150,30 +149,28 @@ def test_a_runtime_at_rest_is_not_asked(kubectl: Kubectl, operator: MakeOperator
         assert runtime.asked == asked
 
 
-def test_a_failure_that_the_running_runtime_reports_is_the_reason(kubectl: Kubectl, operator: MakeOperator) -> None:
-    operator()
+def test_a_failure_that_the_running_runtime_reports_is_the_reason(served: Kubectl) -> None:
     with scripted_runtime() as runtime:
         failure = Failure("ContextTooLong", "at most 2048 tokens fit", "Set spec.engine.maxModelLen to at most 2048.")
         runtime.status = RuntimeStatus(Phase.FAILED, failure=failure)
-        kubectl.apply(model("tiny", engine={"maxModelLen": 9999}))
-        pods = Pods(kubectl, "tiny")
+        served.apply(model("tiny", engine={"maxModelLen": 9999}))
+        pods = Pods(served, "tiny")
         (pod,) = pods.placed()
         pods.run(pod, runtime.ip)
-        found = until(kubectl, "tiny", "Ready", "False", "ContextTooLong")
+        found = until(served, "tiny", "Ready", "False", "ContextTooLong")
         assert found["message"] == "At most 2048 tokens fit. Set spec.engine.maxModelLen to at most 2048."
 
 
-def test_pods_on_different_commits_are_not_ready_together(kubectl: Kubectl, operator: MakeOperator) -> None:
-    operator()
+def test_pods_on_different_commits_are_not_ready_together(served: Kubectl) -> None:
     with scripted_runtime() as one, scripted_runtime() as other:
-        pods, first = serve(kubectl, one)
-        kubectl.run("scale", "im/tiny", "--replicas=2")
+        pods, first = serve(served, one)
+        served.run("scale", "im/tiny", "--replicas=2")
         (second,) = [pod for pod in pods.placed(2) if pod["metadata"]["uid"] != first["metadata"]["uid"]]
-        content = registrations(kubectl)
+        content = registrations(served)
         other.status = RuntimeStatus(Phase.READY, commit="f" * 40, registrations=content.hash)
         pods.run(second, other.ip)
         eventually(lambda: other.asked)
         pods.ready(second, other.ip)
-        found = until(kubectl, "tiny", "Ready", "False", "CommitMismatch")
+        found = until(served, "tiny", "Ready", "False", "CommitMismatch")
         assert second["metadata"]["name"] in found["message"]
         other.status = replace(other.status, commit=COMMIT)
