@@ -51,6 +51,6 @@ async def test_a_storm_of_events_with_slow_reconciles_leaves_memory_flat_and_the
     metrics = running.ask("/metrics")[1]
     depth = next(line for line in metrics.splitlines() if line.startswith("arriero_queue_depth "))
     assert float(depth.split()[1]) <= MODELS_COUNT
-    print(
-        f"resident: {before:.0f} MiB with {MODELS_COUNT} models, {resident_mib(running.pid):.0f} MiB after {wanted} events"
-    )
+    after = resident_mib(running.pid)
+    assert after - before < 20
+    print(f"resident: {before:.0f} MiB with {MODELS_COUNT} models, {after:.0f} MiB after {wanted} events")
