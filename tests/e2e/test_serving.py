@@ -44,7 +44,7 @@ def two_replicas(smollm2: Start) -> Iterator[list[str]]:
     eventually(lambda: kubectl.json("get", "im", "smollm2")["status"].get("readyReplicas") == 2, READY_SECONDS)
     yield [p["status"]["podIP"] for p in kubectl.items("pods", "arriero.dev/model=smollm2")]
     kubectl.run("scale", "im/smollm2", "--replicas=1")
-    eventually(lambda: len(smollm2.pods()) == 1, 30)
+    eventually(lambda: len(smollm2.pods()) == 1, 60)
 
 
 def test_an_alias_comes_and_goes_on_every_pod_without_a_restart(smollm2: Start, two_replicas: list[str]) -> None:
@@ -73,6 +73,7 @@ def _state(kubectl: Kubectl, name: str) -> str | None:
 
 def test_at_rest_nothing_is_written_but_the_lease(stage: Stage, smollm2: Start) -> None:
     smollm2.wait_ready()
+    assert len(smollm2.pods()) == 1
     log = AuditLog.now(stage.cluster.audit_log)
     time.sleep(REST_SECONDS)  # the promise is about a span of time
     writes = log.writes(OPERATOR)
