@@ -33,7 +33,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves the tests marked full out unless --full is given."""
+    """Leaves the tests marked full out unless --full is given; tests of the one real node run one after the other."""
+    for item in items:
+        if item.get_closest_marker("node"):
+            item.add_marker(pytest.mark.xdist_group("node"))
     if not config.getoption("--full"):
         skip = pytest.mark.skip(reason="only with --full")
         for item in items:

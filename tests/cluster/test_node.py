@@ -52,8 +52,9 @@ def test_logs_and_exec_work(kubectl: Kubectl) -> None:
     assert kubectl.run("exec", "web", "--", "cat", "/proc/1/comm") == "sh\n"
 
 
-@pytest.mark.parametrize("name", ["greeting", f"greeting.{NAMESPACE}", f"greeting.{NAMESPACE}.svc.cluster.local"])
-def test_a_service_is_reached_by_its_name(kubectl: Kubectl, name: str) -> None:
+@pytest.mark.parametrize("form", ["greeting", "greeting.{}", "greeting.{}.svc", "greeting.{}.svc.cluster.local"])
+def test_a_service_is_reached_by_its_name(kubectl: Kubectl, form: str) -> None:
+    name = form.format(NAMESPACE)
     assert kubectl.run("exec", "web", "--", "wget", "-q", "-O-", f"http://{name}/") == "it is me\n"
 
 

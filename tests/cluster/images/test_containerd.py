@@ -11,6 +11,7 @@ from tests.cluster.binaries import binaries
 from tests.cluster.images.containerd import Containerd
 from tests.cluster.images.image import Image
 from tests.cluster.images.layer import Layer
+from tests.cluster.leftovers import unmount
 from tests.cluster.modules import CONTAINERS
 from tests.cluster.waiting import until
 
@@ -39,6 +40,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Containerd]:
     finally:
         child.terminate()
         child.wait(timeout=30)
+        unmount(folder)
 
 
 def _answers(ctr: Path, socket: Path) -> bool:
