@@ -48,6 +48,10 @@ class Engine(Protocol):
         """Values in force, such as maxModelLen and dtype."""
 
     @property
+    def message_ends(self) -> frozenset[int]:
+        """Ids of tokens that end a message but not the turn, where the model has such: a tool is to be called."""
+
+    @property
     def errored(self) -> bool:
         """The engine is dead and will not come back."""
 

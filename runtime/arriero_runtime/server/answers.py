@@ -1,7 +1,7 @@
 """Errors of our own in the form of the OpenAI API: {"error": {message, type, param, code}}."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -26,9 +26,21 @@ class Refusal:
         error = {"message": self.message, "type": self.kind, "param": None, "code": self.status, **self.extra}
         return json.dumps({"error": error}, ensure_ascii=False)
 
-    async def send(self, send: Send) -> None:
-        """The whole response."""
-        await reply(send, self.status, self.body, self.headers)
+    async def send(self, send: Send, voice: "Voice | None" = None) -> None:
+        """The whole response, in the form of the OpenAI API or of another."""
+        await reply(send, self.status, (voice or OPENAI).body(self), self.headers)
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """The form of errors of one API: a whole answer, the data of an event in a stream, and the stream's end mark."""
+
+    body: Callable[[Refusal], str]
+    event: Callable[[Refusal], str]
+    end: bytes = b""
+
+
+OPENAI: Final = Voice(lambda refusal: refusal.body, lambda refusal: refusal.body, b"data: [DONE]\n\n")
 
 
 async def reply(send: Send, status: int, body: str, headers: Mapping[str, str] | None = None) -> None:

@@ -1,34 +1,40 @@
-"""The one application of port 8080, plain ASGI: size limit, allow-list, then the engine's own application.
+"""The one application of port 8080, plain ASGI: size limit, allow-list, then the engine's own application, or the
+Llama Stack routes that lean on it.
 
 No middleware class stands between client and engine, so throughput and latency stay the engine's.
 """
 
 import asyncio
 from dataclasses import dataclass, field
+from functools import partial
 
 from arriero_api.contract import Phase
 from arriero_runtime.engine.protocol import AsgiApp, Engine, Receive, Scope, Send
 from arriero_runtime.lifecycle import LifeCycle
+from arriero_runtime.native.facts import Facts, repository_of
+from arriero_runtime.native.table import Native
 from arriero_runtime.server import answers
 from arriero_runtime.server.answers import Refusal
 from arriero_runtime.server.exchange import Exchange
-from arriero_runtime.server.routes import MAX_BODY_BYTES, ROUTES, Kind
+from arriero_runtime.server.routes import MAX_BODY_BYTES, Kind, Route
 
 _SERVING = (Phase.READY, Phase.DRAINING)
 
 
 @dataclass
 class Dispatcher:
-    """`app` is the engine's application once there is one, with the `paths` that it has.
+    """`app` is the engine's application once there is one, with the `paths` that it has; `model` is the model's URI.
 
     `refusing` ends the acceptance of requests in a drain.
     """
 
     life: LifeCycle
     request_timeout_seconds: float
+    model: str = ""
     max_body: int = MAX_BODY_BYTES
     app: AsgiApp | None = None
     paths: frozenset[str] = frozenset()
+    message_ends: frozenset[int] = frozenset()
     refusing: bool = False
     completed: int = 0
     cut: int = 0
@@ -37,6 +43,8 @@ class Dispatcher:
 
     def __post_init__(self) -> None:
         self._idle.set()
+        facts = Facts(self.life, repository_of(self.model), lambda: self.paths, lambda: self.message_ends)
+        self._native = Native(facts)
 
     @property
     def in_flight(self) -> int:
@@ -45,7 +53,7 @@ class Dispatcher:
 
     def attach(self, engine: Engine) -> None:
         """Hand requests to this engine from now on, as far as the life cycle lets them through."""
-        self.app, self.paths = engine.app, engine.paths
+        self.app, self.paths, self.message_ends = engine.app, engine.paths, engine.message_ends
 
     async def idle(self, seconds: float) -> bool:
         """Wait up to so long until no request is under way."""
@@ -70,7 +78,7 @@ class Dispatcher:
             await refusal.send(send)
             return
         method, path = scope["method"], scope["path"]
-        methods = ROUTES.get(path)
+        methods = self._native.find(scope)
         if methods is None:
             await answers.not_found(method, path).send(send)
         elif method not in methods:
@@ -84,21 +92,25 @@ class Dispatcher:
                 return answers.too_large(self.max_body)
         return None
 
-    async def _answer(self, kind: Kind, scope: Scope, receive: Receive, send: Send) -> None:
-        if kind is Kind.HEALTH:
+    async def _answer(self, route: Route, scope: Scope, receive: Receive, send: Send) -> None:
+        if route.kind is Kind.HEALTH:
             await self._health(send)
-        elif self.app is not None and kind is Kind.METRICS:
+        elif route.here is not None:
+            await route.here(scope, send)
+        elif self.app is not None and route.kind is Kind.METRICS:
             await self.app(scope, receive, send)
         elif self.refusing:
-            await answers.stopping().send(send)
+            await answers.stopping().send(send, route.voice)
         elif self.app is None or self.life.phase not in _SERVING:
-            await self._not_ready().send(send)
-        elif scope["path"] not in self.paths:
-            await answers.not_for_this_model(scope["path"]).send(send)
-        elif kind is Kind.LISTING:
-            await self.app(scope, receive, send)
+            await self._not_ready().send(send, route.voice)
+        elif route.needs and route.needs not in self.paths:
+            await answers.not_for_this_model(scope["path"]).send(send, route.voice)
         else:
-            await self._work(self.app, scope, receive, send)
+            app = self.app if route.handler is None else partial(route.handler, self.app)
+            if route.kind is Kind.WORK:
+                await self._work(app, route, scope, receive, send)
+            else:
+                await app(scope, receive, send)
 
     async def _health(self, send: Send) -> None:
         if self.life.phase is Phase.READY:
@@ -109,8 +121,9 @@ class Dispatcher:
     def _not_ready(self) -> Refusal:
         return answers.not_ready(self.life.phase.value, self.life.status.progress.message)
 
-    async def _work(self, app: AsgiApp, scope: Scope, receive: Receive, send: Send) -> None:
-        exchange = Exchange(receive, send, self.max_body, closing=self.life.phase is Phase.DRAINING)
+    async def _work(self, app: AsgiApp, route: Route, scope: Scope, receive: Receive, send: Send) -> None:
+        closing = self.life.phase is Phase.DRAINING
+        exchange = Exchange(receive, send, self.max_body, closing=closing, voice=route.voice)
         limit = self.request_timeout_seconds
         timer = asyncio.get_running_loop().call_later(limit, lambda: exchange.cut(answers.timed_out(limit)))
         self._open.add(exchange)

@@ -9,23 +9,25 @@ import logging
 from typing import Any, Final
 
 from arriero_runtime.engine.protocol import AsgiApp, Message, Receive, Scope, Send
-from arriero_runtime.server.answers import Refusal, too_large
+from arriero_runtime.server.answers import OPENAI, Refusal, Voice, too_large
 
 _LEAVE_SECONDS: Final = 5.0
 """How long an application may take to notice that its client has gone."""
-_DONE_EVENT: Final = b"data: [DONE]\n\n"
 log = logging.getLogger(__name__)
 
 
 class Exchange:
     """Runs one request. `closing` asks the client to open a new connection for its next request."""
 
-    def __init__(self, receive: Receive, send: Send, max_body: int, *, closing: bool = False) -> None:
+    def __init__(
+        self, receive: Receive, send: Send, max_body: int, *, closing: bool = False, voice: Voice = OPENAI
+    ) -> None:
         self._receive = receive
         self._send = send
         self._left = max_body
         self._max_body = max_body
         self._closing = closing
+        self._voice = voice
         self._cut: asyncio.Future[Refusal] = asyncio.get_running_loop().create_future()
         self._started = False
         self._stream = False
@@ -63,10 +65,10 @@ class Exchange:
         if self._ended:
             return
         if not self._started:
-            await refusal.send(self._send)
+            await refusal.send(self._send, self._voice)
         elif self._stream:
-            event = f"data: {refusal.body}\n\n".encode()
-            await self._send({"type": "http.response.body", "body": event + _DONE_EVENT})
+            event = f"data: {self._voice.event(refusal)}\n\n".encode()
+            await self._send({"type": "http.response.body", "body": event + self._voice.end})
         # An answer that is not a stream and broke off in the middle has no proper end: the connection is closed.
 
     async def _incoming(self) -> Message:

@@ -35,7 +35,7 @@ class Serving:
         self._options = options
         self._channel = channel
         self.life = LifeCycle(lambda status: self._post(Status(status)))
-        self.dispatcher = Dispatcher(self.life, options.request_timeout_seconds)
+        self.dispatcher = Dispatcher(self.life, options.request_timeout_seconds, options.model)
         self.names = Names(self.life)
         self._start = BringUp(options, loader, self.life, self.dispatcher, self.names)
         self._http = http.make(self.dispatcher)

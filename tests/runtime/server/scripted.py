@@ -48,6 +48,10 @@ class ScriptedEngine:
     def effective(self) -> Mapping[str, str | int | bool]:
         return {"maxModelLen": 1024}
 
+    @property
+    def message_ends(self) -> frozenset[int]:
+        return frozenset({128008})
+
     def counters(self) -> Counters:
         return Counters(steps=7, tokens=70)
 

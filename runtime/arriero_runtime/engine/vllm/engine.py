@@ -5,11 +5,13 @@ import asyncio
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from arriero_runtime.engine.protocol import AsgiApp, Counters, FirstAnswer
 from arriero_runtime.engine.vllm import question, series
 
+_MESSAGE_ENDS: Final = ("<|eom_id|>", "<|eom|>")
+"""Of Llama 3.1 and later, and of Llama 4."""
 
 @dataclass
 class StopWish:
@@ -64,6 +66,13 @@ class VllmEngine:
             "quantization": str(model.quantization or "none"),
             "tasks": ",".join(sorted(self._tasks)),
         }
+
+    @property
+    def message_ends(self) -> frozenset[int]:
+        if "generate" not in self._tasks:
+            return frozenset()
+        vocabulary = self._client.get_tokenizer().get_vocab()
+        return frozenset(vocabulary[token] for token in _MESSAGE_ENDS if token in vocabulary)
 
     @property
     def errored(self) -> bool:

@@ -1,0 +1,59 @@
+"""What the Llama Stack routes know of the model that is served."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from arriero_api import llama_names, uris
+from arriero_api.contract import Phase
+from arriero_runtime.lifecycle import LifeCycle
+
+PROVIDER_ID: Final = "vllm"
+PROVIDER_TYPE: Final = "inline::vllm"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """`repository` is the hub's repository, empty for a model from elsewhere. `paths` are those of the engine's
+    application, `message_ends` the ids of tokens that end a message but not the turn."""
+
+    life: LifeCycle
+    repository: str
+    paths: Callable[[], frozenset[str]]
+    message_ends: Callable[[], frozenset[int]]
+
+    @property
+    def ready(self) -> bool:
+        return self.life.phase is Phase.READY
+
+    @property
+    def own_name(self) -> str:
+        """The model's own name; empty before it is known."""
+        return self.life.status.names[0] if self.life.status.names else ""
+
+    @property
+    def effective(self) -> Mapping[str, str | int | bool]:
+        return self.life.status.effective
+
+    @property
+    def embeds(self) -> bool:
+        """An embedding model, not one that writes."""
+        return "/v1/embeddings" in self.paths() and "/v1/completions" not in self.paths()
+
+    def served_name(self, name: str) -> str:
+        """The name to ask the engine by: `name`, unless it is another way to write the repository that is served.
+
+        A name that means nothing here stays as it is, so that the engine refuses it.
+        """
+        if name in self.life.status.names or not llama_names.means(name, self.repository):
+            return name
+        return self.own_name
+
+
+def repository_of(uri: str) -> str:
+    """The hub's repository in a model URI; empty for other sources."""
+    try:
+        found = uris.parse(uri)
+    except uris.UriError:
+        return ""
+    return found.location if found.scheme == uris.HF else ""

@@ -1,0 +1,142 @@
+"""Asking the engine's application from inside, on behalf of one client."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Final, Self
+
+from arriero_runtime.engine.protocol import AsgiApp, Message, Receive, Scope, Send
+
+_FORWARDED: Final = frozenset({b"x-request-id", b"x-session-id", b"traceparent", b"tracestate"})
+_RETURNED: Final = frozenset({b"x-request-id"})
+
+
+class ClientGone(Exception):
+    """The client has left, or its request was ended: nobody is there to be answered."""
+
+
+@dataclass
+class Answer:
+    """What the application answered. `headers` are those that are for the client too."""
+
+    status: int = 0
+    headers: list[tuple[bytes, bytes]] = field(default_factory=list)
+    stream: bool = False
+    body: bytearray = field(default_factory=bytearray)
+
+    def start(self, message: Message) -> None:
+        """Take the head of a response."""
+        self.status = message["status"]
+        for name, value in message.get("headers", []):
+            if name.lower() in _RETURNED:
+                self.headers.append((name.lower(), value))
+            elif name.lower() == b"content-type":
+                self.stream = value.startswith(b"text/event-stream")
+
+    @property
+    def json(self) -> Any:
+        """The parsed body; None where it is no JSON."""
+        try:
+            return json.loads(self.body)
+        except ValueError:
+            return None
+
+
+class Caller:
+    """One client's request, whose body is read once; a context manager. Its leaving ends every question under way."""
+
+    def __init__(self, app: AsgiApp, scope: Scope, receive: Receive) -> None:
+        self._app = app
+        self._scope = scope
+        self._receive = receive
+        self._gone: asyncio.Future[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._gone is not None:
+            self._gone.cancel()
+
+    async def body(self) -> bytes:
+        """The request's whole body. Raises ClientGone."""
+        data = bytearray()
+        while True:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                raise ClientGone
+            data += message.get("body", b"")
+            if not message.get("more_body", False):
+                break
+        self._gone = asyncio.ensure_future(self._leave())
+        return bytes(data)
+
+    async def _leave(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+    async def ask(self, method: str, path: str, payload: object = None, part: str = "") -> Answer:
+        """The whole answer. `part` tells several questions of one request apart. Raises ClientGone."""
+        answer = Answer()
+
+        async def collect(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                answer.start(message)
+            elif message["type"] == "http.response.body":
+                answer.body += message.get("body", b"")
+
+        await self._call(method, path, payload, part, collect)
+        self.still_there()
+        return answer
+
+    async def follow(self, path: str, payload: object, take: Callable[[bytes], Awaitable[None]]) -> Answer:
+        """The answer; a stream's body goes to `take` piece by piece. Raises ClientGone, and what `take` raises."""
+        answer = Answer()
+
+        async def pass_on(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                answer.start(message)
+            elif message["type"] == "http.response.body":
+                if answer.stream and answer.status == 200:
+                    await take(message.get("body", b""))
+                else:
+                    answer.body += message.get("body", b"")
+
+        await self._call("POST", path, payload, "", pass_on)
+        self.still_there()
+        return answer
+
+    def still_there(self) -> None:
+        """Raises ClientGone."""
+        if self._gone is not None and self._gone.done():
+            raise ClientGone
+
+    async def _call(self, method: str, path: str, payload: object, part: str, send: Send) -> None:
+        body = b"" if payload is None else json.dumps(payload).encode()
+        given = [False]
+
+        async def receive() -> Message:
+            if not given[0]:
+                given[0] = True
+                return {"type": "http.request", "body": body, "more_body": False}
+            if self._gone is None:
+                await asyncio.Event().wait()
+            else:
+                await asyncio.shield(self._gone)
+            return {"type": "http.disconnect"}
+
+        await self._app(self._inner_scope(method, path, len(body), part), receive, send)
+
+    def _inner_scope(self, method: str, path: str, length: int, part: str) -> Scope:
+        kept = [
+            (name, value + part.encode() if name == b"x-request-id" else value)
+            for name, value in self._scope["headers"]
+            if name in _FORWARDED
+        ]
+        headers = [(b"content-type", b"application/json"), (b"content-length", str(length).encode()), *kept]
+        changes = {"method": method, "path": path, "raw_path": path.encode(), "query_string": b"", "headers": headers}
+        return {**self._scope, **changes, "state": {}}

@@ -1,0 +1,97 @@
+"""/v1/models: one object per name that OpenAI clients and Llama Stack clients of all ages read."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from arriero_api import llama_names
+from arriero_runtime.engine.protocol import AsgiApp, Receive, Scope, Send
+from arriero_runtime.native.facts import PROVIDER_ID, Facts
+from arriero_runtime.native.inner import Caller
+from arriero_runtime.server.answers import Refusal, reply
+
+PATH: Final = "/v1/models"
+_METADATA: Final = {"maxModelLen": "context_length", "dtype": "dtype", "quantization": "quantization"}
+"""Engine value in force → key of the metadata."""
+
+
+class Models:
+    """The handlers of /v1/models and /v1/models/NAME."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+
+    async def all(self, app: AsgiApp, scope: Scope, receive: Receive, send: Send) -> None:
+        """All names: what the engine's application lists, with the members of Llama Stack added."""
+        found = await self._found(app, scope, receive)
+        await reply(send, 200, json.dumps({"object": "list", "data": found}, ensure_ascii=False))
+
+    async def get(self, app: AsgiApp, scope: Scope, receive: Receive, send: Send) -> None:
+        """One of them; 404 for a name that is not served."""
+        name = scope["path"].rpartition(f"{PATH}/")[2]
+        wanted = self._facts.served_name(name)
+        for model in await self._found(app, scope, receive):
+            if model["id"] == wanted:
+                await reply(send, 200, json.dumps(model, ensure_ascii=False))
+                return
+        words = f"The model '{name}' is not served here; GET {PATH} lists the names."
+        await Refusal(404, "NotFoundError", words, extra={"param": "model"}).send(send)
+
+    async def add(self, scope: Scope, send: Send) -> None:
+        """403: names are the resource's."""
+        words = (
+            "Models are not registered here: the names of this one stand in its InferenceModel resource. For one more: "
+            f"{self._patch([*self._facts.life.status.names[1:], 'ANOTHER-NAME'])}; for another model create another "
+            "InferenceModel."
+        )
+        await Refusal(403, "PermissionDeniedError", words).send(send)
+
+    async def remove(self, scope: Scope, send: Send) -> None:
+        """403 likewise."""
+        name = scope["path"].rpartition(f"{PATH}/")[2]
+        if name == self._facts.own_name:
+            remedy = f"kubectl delete inferencemodel {self._resource}"
+        else:
+            remedy = self._patch([alias for alias in self._facts.life.status.names[1:] if alias != name])
+        words = (
+            "Models are not unregistered here: the names of this one stand in its InferenceModel resource. To remove "
+            f"'{name}': {remedy}"
+        )
+        await Refusal(403, "PermissionDeniedError", words).send(send)
+
+    @property
+    def _resource(self) -> str:
+        """Its name as far as a pod knows it: the resource's, unless spec.model.name gives the model another."""
+        return self._facts.own_name or "NAME-OF-THE-RESOURCE"
+
+    def _patch(self, aliases: Sequence[str]) -> str:
+        merge = json.dumps({"spec": {"model": {"aliases": list(aliases)}}}, ensure_ascii=False)
+        return f"kubectl patch inferencemodel {self._resource} --type=merge -p '{merge}'"
+
+    async def _found(self, app: AsgiApp, scope: Scope, receive: Receive) -> list[dict[str, Any]]:
+        async with Caller(app, scope, receive) as caller:
+            answer = await caller.ask("GET", PATH)
+        listed = answer.json
+        return [self._superset(model) for model in listed["data"]]
+
+    def _superset(self, model: Mapping[str, Any]) -> dict[str, Any]:
+        kind = "embedding" if self._facts.embeds else "llm"
+        resource = self._facts.repository or self._facts.own_name
+        effective = self._facts.effective
+        metadata: dict[str, Any] = {name: effective[key] for key, name in _METADATA.items() if key in effective}
+        if self._facts.repository:
+            metadata["huggingface_repo"] = self._facts.repository
+        if names := llama_names.names_of(self._facts.repository):
+            metadata["llama_model"] = names[0]
+        identity = {"model_type": kind, "provider_id": PROVIDER_ID, "provider_resource_id": resource}
+        return {
+            "object": "model",
+            "created": 0,
+            "owned_by": "vllm",
+            **model,
+            "identifier": model["id"],
+            "type": "model",
+            **identity,
+            "metadata": metadata,
+            "custom_metadata": {**identity, **metadata},
+        }

@@ -1,0 +1,65 @@
+"""Which Llama Stack route is answered by what."""
+
+from typing import Final
+
+from arriero_runtime.engine.protocol import Scope
+from arriero_runtime.native import models, service
+from arriero_runtime.native.errors import SILENT
+from arriero_runtime.native.facts import Facts
+from arriero_runtime.native.models import Models
+from arriero_runtime.native.service import Service
+from arriero_runtime.native.undone import OPENAI_PREFIX, cannot_read_done, without_done
+from arriero_runtime.server.routes import PLAIN, Kind, Methods, Route
+
+_OPENAI: Final = ("/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/embeddings")
+"""The routes that are also below /v1/openai."""
+
+
+class Native:
+    """The Llama Stack routes of one server."""
+
+    def __init__(self, facts: Facts) -> None:
+        own = Service(facts, self._overview)
+        listing = Models(facts)
+        self._exact: dict[str, Methods] = {
+            "/v1/health": {"GET": Route(Kind.HERE, here=own.health)},
+            "/v1/version": {"GET": Route(Kind.HERE, here=own.version)},
+            service.PROVIDERS: {"GET": Route(Kind.HERE, here=own.providers)},
+            "/v1/inspect/routes": {"GET": Route(Kind.HERE, here=own.routes)},
+            **{f"{OPENAI_PREFIX}{path}": {"POST": _silent(path)} for path in _OPENAI},
+        }
+        self._below: dict[str, Methods] = {service.PROVIDERS: {"GET": Route(Kind.HERE, here=own.provider)}}
+        for path in (models.PATH, OPENAI_PREFIX + models.PATH):
+            self._exact[path] = {
+                "GET": Route(Kind.LISTING, models.PATH, listing.all),
+                "POST": Route(Kind.HERE, here=listing.add),
+            }
+            self._below[path] = {
+                "GET": Route(Kind.LISTING, models.PATH, listing.get),
+                "DELETE": Route(Kind.HERE, here=listing.remove),
+            }
+        self._old = {path: {"POST": _silent(path)} for path in _OPENAI}
+
+    def find(self, scope: Scope) -> Methods | None:
+        """The methods of the request's path, those of the OpenAI API included; None where there is no such path."""
+        path = scope["path"]
+        if path in self._old and cannot_read_done(scope):
+            return self._old[path]
+        return PLAIN.get(path) or self._exact.get(path) or self._named(path)
+
+    def _named(self, path: str) -> Methods | None:
+        for parent, methods in self._below.items():
+            if path.startswith(f"{parent}/") and len(path) > len(parent) + 1:
+                return methods
+        return None
+
+    def _overview(self) -> service.Table:
+        below = {f"{parent}/{{name}}": methods for parent, methods in self._below.items()}
+        everything = {**PLAIN, **self._exact, **below}
+        return {
+            path: {method: route.needs for method, route in methods.items()} for path, methods in everything.items()
+        }
+
+
+def _silent(path: str) -> Route:
+    return Route(Kind.WORK, path, without_done, voice=SILENT)

@@ -1,0 +1,1 @@
+"""The Llama Stack API of the runtime."""
