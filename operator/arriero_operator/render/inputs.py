@@ -6,7 +6,7 @@ they change without new pods.
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import Field, dataclass, field, fields
 from typing import Any, Final, TypeVar
 
 from arriero_api.types import Engine, EnvVar, Resources, Spec
@@ -47,10 +47,14 @@ class Inputs:
 
     @property
     def hash(self) -> str:
-        """10 hex digits that name the revision: equal inputs give the same, whatever the profile's image is."""
-        document = asdict(self)
-        del document["default_image"]
-        return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:10]
+        """10 hex digits that name the revision: equal inputs give the same, whatever the profile's image is.
+
+        What says nothing (empty, or the field's default) is left out: a newer operator with more fields gives the
+        same hash to a spec that does not use them, so that its installation replaces no pod.
+        """
+        hashed = [one for one in fields(self) if one.name != "default_image"]
+        said = {one.name: value for one in hashed if _says(one, value := getattr(self, one.name))}
+        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:10]
 
     @property
     def accelerators(self) -> dict[str, str]:
@@ -87,6 +91,10 @@ def pod_inputs(spec: Spec, profile: Profile, hub_endpoint: str = "") -> Inputs:
         tolerations=[dict(toleration) for toleration in profile.tolerations],
         runtime_class_name=profile.runtime_class_name,
     )
+
+
+def _says(one: Field[Any], value: Any) -> bool:
+    return value not in (None, "", [], {}, one.default)
 
 
 def _first(*choices: _T | None) -> _T | None:

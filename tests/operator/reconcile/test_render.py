@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import pytest
@@ -133,6 +134,49 @@ def test_the_image_of_the_profile_makes_no_new_revision_and_the_hub_does() -> No
     newer = Profile(**{name: getattr(GPU, name) for name in GPU.__slots__} | {"image": "runtime:2"})
     assert inputs(newer).hash == inputs().hash
     assert inputs(hub="http://hub.example").hash != inputs().hash
+
+
+GOLDEN = Inputs(
+    uri="hf://org/tiny",
+    source_revision="",
+    image="",
+    default_image="runtime:1",
+    image_pull_policy="IfNotPresent",
+    limits={"nvidia.com/gpu": "1"},
+    requests={},
+    max_model_len=512,
+    dtype=None,
+    enforce_eager=False,
+    max_num_seqs=None,
+    args=["--seed", "1"],
+    env=[],
+    cache_size="",
+    shared_memory="2Gi",
+    request_timeout_seconds=300,
+    drain_seconds=300,
+)
+
+
+def test_the_hash_of_a_released_version_stands() -> None:
+    """Another value here means that installing this operator replaces every pod of every model."""
+    assert GOLDEN.hash == "4925ebf327"
+
+
+def test_inputs_of_a_newer_operator_that_are_not_used_change_no_hash() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Newer(Inputs):
+        priority: str = ""
+        adapters: list[str] = field(default_factory=list)
+        ranks: int = 64
+
+    values = {one.name: getattr(GOLDEN, one.name) for one in fields(Inputs)}
+    assert Newer(**values).hash == GOLDEN.hash
+    assert Newer(**values, adapters=["x"]).hash != GOLDEN.hash
+    assert Newer(**values, ranks=8).hash != GOLDEN.hash
+
+
+def test_an_engine_switch_that_is_off_is_not_the_same_as_none() -> None:
+    assert replace(GOLDEN, enforce_eager=None).hash != GOLDEN.hash
 
 
 def test_a_stored_revision_is_applied_as_it_was_rendered() -> None:
