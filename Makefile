@@ -5,7 +5,7 @@ PYTHON ?= python3
 PY := .venv/bin/python
 NAME ?= control-plane
 
-.PHONY: help demo demo-down control-plane cluster cluster-down images test test-full lint format generate locks bench
+.PHONY: help demo demo-down control-plane cluster cluster-down images test test-full lint format generate locks
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18

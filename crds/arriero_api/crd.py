@@ -39,7 +39,7 @@ COLUMNS: tuple[Json, ...] = (
     {"name": "URL", "type": "string", "jsonPath": ".status.url"},
     {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
     {"name": "Revision", "type": "string", "jsonPath": ".status.model.revision", "priority": 1},
-    {"name": "Profile", "type": "string", "jsonPath": ".spec.profile", "priority": 1},
+    {"name": "Profile", "type": "string", "jsonPath": ".status.profile", "priority": 1},
     {"name": "Accelerators", "type": "string", "jsonPath": ".status.accelerators", "priority": 1},
     # Last, as it may be long: what to do must be seen without asking for more.
     {"name": "Message", "type": "string", "jsonPath": '.status.conditions[?(@.type=="Ready")].message'},

@@ -84,6 +84,9 @@ class Status(Schema):
     accelerators: Annotated[str, Field(max_length=128)] | None = Field(
         default=None, description="Accelerators of one pod, for example 'nvidia.com/gpu: 1'."
     )
+    profile: Annotated[str, Field(max_length=63)] | None = Field(
+        default=None, description="The profile in force: spec.profile, or else the chart's default."
+    )
     model: ModelStatus | None = Field(default=None, description="Which model, which commit, which revisions.")
     names: Annotated[list[NameStatus], Field(max_length=128, json_schema_extra=listed_by("name"))] | None = Field(
         default=None, description="The names that clients may call."

@@ -7,7 +7,6 @@ from typing import Final
 HF: Final = "hf"
 PVC: Final = "pvc"
 FILE: Final = "file"
-SCHEMES: Final = (HF, PVC, FILE)
 
 PATTERN: Final = (
     r"^(hf://[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*"

@@ -25,7 +25,7 @@ def test_monitors_cover_the_operator_and_all_model_pods() -> None:
     assert [endpoint["port"] for endpoint in operator["spec"]["podMetricsEndpoints"]] == ["http"]
     assert models["spec"]["namespaceSelector"] == {"any": True}
     assert models["spec"]["selector"]["matchLabels"] == {"arriero.dev/serving": "true"}
-    assert [endpoint["port"] for endpoint in models["spec"]["podMetricsEndpoints"]] == ["http", "control"]
+    assert [endpoint["port"] for endpoint in models["spec"]["podMetricsEndpoints"]] == ["control"]
     assert all(monitor["metadata"]["labels"]["release"] == "prometheus" for monitor in (operator, models))
     assert all(monitor["metadata"]["namespace"] == NAMESPACE for monitor in (operator, models))
 

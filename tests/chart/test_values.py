@@ -1,11 +1,14 @@
 """Values are checked before anything is installed, and each of them does something."""
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 import yaml
 
+from arriero_api.crd import structural
+from arriero_api.types import Engine
 from tests.chart.rendering import CHART, ChartError, helm, render
 
 MONITORING = "monitoring.coreos.com/v1"
@@ -30,6 +33,9 @@ OTHER: Mapping[str, Any] = {
     "podMonitor.enabled": True,
 }
 """For each value another than its default."""
+
+
+REF = {"secretKeyRef": {"name": "hub", "key": "token"}}
 
 
 def _paths(values: Mapping[str, Any]) -> Iterator[str]:
@@ -68,6 +74,9 @@ def test_the_chart_passes_helms_own_lint() -> None:
         ({"profiles": {"nvidia": {"gpus": 1}}}, "gpus"),
         ({"profiles": {"nvidia": {"sharedMemory": "lots"}}}, "/profiles/nvidia/sharedMemory"),
         ({"profiles": {"nvidia": {"engine": {"maxLength": 5}}}}, "maxLength"),
+        ({"profiles": {"nvidia": {"engine": {"maxModelLen": 99_999_999}}}}, "/profiles/nvidia/engine/maxModelLen"),
+        ({"profiles": {"nvidia": {"engine": {"env": [{"name": "A", "valueFrom": {"fieldRef": {}}}]}}}}, "fieldRef"),
+        ({"profiles": {"nvidia": {"engine": {"env": [{"name": "A", "value": "b", "valueFrom": REF}]}}}}, "env/0"),
         ({"profiles": {"mine": {}}}, "image"),
         ({"profiles": {"Mine": {"image": "x"}}}, "Mine"),
         ({"podMonitor": {"enabled": "yes"}}, "/podMonitor/enabled"),
@@ -82,3 +91,13 @@ def test_a_wrong_value_is_refused_by_name(values: dict[str, Any], said: str) -> 
 def test_an_unknown_default_profile_is_refused_with_those_that_exist() -> None:
     with pytest.raises(ChartError, match=r'defaultProfile: profiles has no "amd"; it has: cpu, nvidia'):
         render({"defaultProfile": "amd"})
+
+
+def test_a_profile_has_the_bounds_of_the_resource() -> None:
+    generated = Engine.model_json_schema(by_alias=True)
+    resource = structural(generated, generated["$defs"], "engine")["properties"]
+    chart = json.loads((CHART / "values.schema.json").read_text())["definitions"]["engine"]["properties"]
+    assert chart.keys() == resource.keys()
+    for name, field in resource.items():
+        for bound in ("minimum", "maximum", "maxItems", "enum"):
+            assert chart[name].get(bound) == field.get(bound), f"{name}: {bound}"

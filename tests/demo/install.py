@@ -63,6 +63,7 @@ def _install(tools: Tools, values: Path) -> None:
     output.command(
         f"helm upgrade --install arriero charts/arriero -n {SYSTEM} --create-namespace --wait --values {values}"
     )
+    _forget_interrupted(tools)
     tools.run(
         "helm",
         "upgrade",
@@ -76,6 +77,13 @@ def _install(tools: Tools, values: Path) -> None:
         f"--values={values}",
     )
     output.result(values.read_text())
+
+
+def _forget_interrupted(tools: Tools) -> None:
+    """A run that was ended in the middle of helm leaves a release that helm refuses to touch: take it away."""
+    releases = json.loads(tools.run("helm", "list", "-n", SYSTEM, "--pending", "-o", "json"))
+    if any(release["name"] == "arriero" for release in releases):
+        tools.run("helm", "uninstall", "arriero", "-n", SYSTEM, "--wait")
 
 
 def _values(images: Images, endpoint: str) -> dict[str, Any]:

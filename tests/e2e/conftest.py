@@ -57,12 +57,6 @@ def hub(stage: Stage) -> Iterator[RemoteHub]:
     remote.close()
 
 
-@pytest.fixture
-def audit(stage: Stage) -> AuditLog:
-    """The API server's audit log from now on."""
-    return AuditLog.now(stage.cluster.audit_log)
-
-
 def example(name: str = "smollm2") -> Object:
     """The example that a user would apply, under another name."""
     model: Object = yaml.safe_load(EXAMPLE.read_text())
