@@ -117,6 +117,7 @@ class Reconciler:
             name=observed.key[1],
             resolved=observed.spec.model.uri,
             commit=served.content.commit if served else "",
+            profile=now.plan.profile,
             accelerators=now.plan.inputs.accelerators if now.plan.inputs else {},
         )
         await self._write(now, status(situation, described, observed.before, self._now()))

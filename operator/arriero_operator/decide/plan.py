@@ -17,13 +17,17 @@ from arriero_operator.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Either `refused`, or `inputs` and `revision` are set. `lost` are withheld names with the model that has them."""
+    """Either `refused`, or `inputs` and `revision` are set. `lost` are withheld names with the model that has them.
+
+    `profile` is the name of the one in force, empty for one that the chart does not have.
+    """
 
     names: tuple[Registration, ...]
     lost: Mapping[str, str] = field(default_factory=dict)
     refused: Failure | None = None
     inputs: Inputs | None = None
     revision: Revision | None = None
+    profile: str = ""
 
     @property
     def served(self) -> tuple[Registration, ...]:
@@ -50,9 +54,10 @@ def plan(
     refused = acceptance.refusal(spec, settings) or _nameless(names, lost)
     profile = acceptance.profile_of(spec, settings)
     if refused is not None or profile is None:
-        return Plan(names, lost, refused)
+        return Plan(names, lost, refused, profile=profile.name if profile else "")
     inputs = pod_inputs(spec, profile, settings.hub_endpoint)
-    return Plan(names, lost, None, inputs, revisions.wanted(owner, inputs, stored, operator))
+    revision = revisions.wanted(owner, inputs, stored, operator)
+    return Plan(names, lost, None, inputs, revision, profile.name)
 
 
 def lost_names(model: Mapping[str, Any], neighbours: Iterable[Mapping[str, Any]]) -> dict[str, str]:

@@ -18,12 +18,16 @@ _EFFECTIVE = {"maxModelLen": int, "dtype": str, "maxNumSeqs": int}
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What the status says beside the conditions; `commit` is that of the wanted revision, empty while unknown."""
+    """What the status says beside the conditions; `commit` is that of the wanted revision, empty while unknown.
+
+    `profile` is the one in force, empty for one that the chart does not have.
+    """
 
     namespace: str
     name: str
     resolved: str
     commit: str = ""
+    profile: str = ""
     accelerators: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -37,13 +41,15 @@ def status(s: Situation, d: Described, before: Mapping[str, Any], now: str) -> J
         "replicas": len(s.live),
         "readyReplicas": len(ready),
         "updatedReplicas": s.updated,
+        "profile": d.profile,
         "accelerators": ", ".join(f"{name}: {amount}" for name, amount in sorted(d.accelerators.items())),
         "model": _model(s, d, ready, before.get("model") or {}),
         "names": [_name(one) for one in s.names],
         "conditions": _timed(conditions(s), before.get("conditions") or (), s.generation, now),
     }
-    if not found["accelerators"]:
-        del found["accelerators"]
+    for key in ("profile", "accelerators"):
+        if not found[key]:
+            del found[key]
     if (step := under_way(s)) is not None:
         found["progress"] = _progress(step)
     return found

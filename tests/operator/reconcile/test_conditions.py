@@ -153,7 +153,7 @@ def test_whatever_happens_the_conditions_fit_each_other(s: Situation) -> None:
         assert s.ready_updated >= s.replicas
 
 
-DESCRIBED = Described("team", "tiny", "hf://org/tiny", "c0ffee", {"nvidia.com/gpu": "1"})
+DESCRIBED = Described("team", "tiny", "hf://org/tiny", "c0ffee", "nvidia", {"nvidia.com/gpu": "1"})
 
 
 def test_the_time_of_a_condition_moves_only_when_its_status_flips() -> None:
@@ -186,6 +186,7 @@ def test_the_status_of_a_ready_model() -> None:
         "replicas": 1,
         "readyReplicas": 1,
         "updatedReplicas": 1,
+        "profile": "nvidia",
         "accelerators": "nvidia.com/gpu: 1",
         "model": {"resolved": "hf://org/tiny", "revision": "c0ffee", "serving": NEW, "wanted": NEW, "lastGood": NEW},
         "names": [{"name": "tiny", "kind": "Model", "state": "Registered", "pods": 1}],

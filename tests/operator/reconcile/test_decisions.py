@@ -7,8 +7,9 @@ import pytest
 from arriero_api.contract import NameKind, Registration
 from arriero_api.types import Spec
 from arriero_operator.decide import acceptance, claims, registered
-from arriero_operator.decide.plan import lost_names
+from arriero_operator.decide.plan import lost_names, plan
 from arriero_operator.decide.rollout import REPLACE, SURGE, replacement
+from arriero_operator.render.children import Owner
 from arriero_operator.settings import Profile, Settings
 from tests.operator.reconcile.made import NEW, OLD, START, pod, ready, running
 from tests.support.kubectl import Object
@@ -44,6 +45,21 @@ def test_it_is_refused_to_set(fields: dict[str, object], reason: str, words: str
     assert found is not None
     assert found.reason == reason
     assert words in found.message
+
+
+@pytest.mark.parametrize(
+    ("fields", "profile"),
+    [
+        ({}, "cpu"),
+        ({"profile": "nvidia"}, "nvidia"),
+        ({"profile": "tpu"}, ""),
+        ({"engine": {"args": ["--port=1"]}}, "cpu"),
+    ],
+)
+def test_the_profile_in_force_is_known_also_where_it_is_the_default(fields: dict[str, object], profile: str) -> None:
+    obj = resource("tiny", "1")
+    found = plan(Owner("team", "tiny", "tiny"), obj, spec(**fields), SETTINGS, [obj], (), "1.0")
+    assert found.profile == profile
 
 
 def test_other_flags_and_variables_are_accepted() -> None:
