@@ -22,17 +22,18 @@ from arriero_operator.kube.protocol import (
 )
 
 _WATCH: Final = ("get", "list", "watch")
-_OWN: Final = (*_WATCH, "create", "patch", "delete")
+_OWN: Final = (*_WATCH, "create", "patch")
+_REVISIONED: Final = (*_OWN, "delete")
 
 RIGHTS: Final[tuple[tuple[Kind, str, tuple[str, ...]], ...]] = (
     (MODELS, "", _WATCH),
     (MODELS, "status", ("patch",)),
-    (REVISIONS, "", _OWN),
-    (CONFIG_MAPS, "", _OWN),
+    (REVISIONS, "", _REVISIONED),
+    (CONFIG_MAPS, "", _REVISIONED),
     (DEPLOYMENTS, "", _OWN),
     (SERVICES, "", _OWN),
     (PODS, "", (*_WATCH, "patch")),
-    (EVENTS, "", ("create", "patch")),
+    (EVENTS, "", ("create",)),
 )
 """Kind, subresource and verbs that are used in every watched namespace."""
 

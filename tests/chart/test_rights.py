@@ -58,6 +58,12 @@ def test_the_operator_cannot_write_a_models_spec_or_make_and_delete_models_and_p
     assert {right[2] for right in granted if right[1] == "pods"} & writes == {"patch"}
 
 
+def test_nothing_may_be_deleted_but_what_belongs_to_a_revision_and_no_event_may_be_changed() -> None:
+    granted = _granted(CLUSTER_WIDE)
+    assert {right[1] for right in granted if right[2] == "delete"} == {"configmaps", "controllerrevisions"}
+    assert {right[2] for right in granted if right[1] == "events"} == {"create"}
+
+
 def test_both_ways_to_install_grant_the_same_in_a_watched_namespace() -> None:
     assert _granted(CLUSTER_WIDE) == _granted(NAMED)
     by_namespace = {role["metadata"]["namespace"]: role["rules"] for role in NAMED.of("Role")}
