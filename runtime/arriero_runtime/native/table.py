@@ -4,12 +4,13 @@ from typing import Final
 
 from arriero_runtime.engine.protocol import Scope
 from arriero_runtime.native import models, service
-from arriero_runtime.native.errors import SILENT
+from arriero_runtime.native.errors import NATIVE, SILENT
 from arriero_runtime.native.facts import Facts
+from arriero_runtime.native.inference import Inference
 from arriero_runtime.native.models import Models
 from arriero_runtime.native.service import Service
 from arriero_runtime.native.undone import OPENAI_PREFIX, cannot_read_done, without_done
-from arriero_runtime.server.routes import PLAIN, Kind, Methods, Route
+from arriero_runtime.server.routes import PLAIN, Handler, Kind, Methods, Route
 
 _OPENAI: Final = ("/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/embeddings")
 """The routes that are also below /v1/openai."""
@@ -27,6 +28,7 @@ class Native:
             service.PROVIDERS: {"GET": Route(Kind.HERE, here=own.providers)},
             "/v1/inspect/routes": {"GET": Route(Kind.HERE, here=own.routes)},
             **{f"{OPENAI_PREFIX}{path}": {"POST": _silent(path)} for path in _OPENAI},
+            **_inference(Inference(facts)),
         }
         self._below: dict[str, Methods] = {service.PROVIDERS: {"GET": Route(Kind.HERE, here=own.provider)}}
         for path in (models.PATH, OPENAI_PREFIX + models.PATH):
@@ -59,6 +61,21 @@ class Native:
         return {
             path: {method: route.needs for method, route in methods.items()} for path, methods in everything.items()
         }
+
+
+def _inference(own: Inference) -> dict[str, Methods]:
+    handlers: dict[str, Handler] = {
+        "completion": own.completion,
+        "chat-completion": own.chat_completion,
+        "batch-completion": own.batch_completion,
+        "batch-chat-completion": own.batch_chat_completion,
+        "embeddings": own.embeddings,
+    }
+    # They say themselves what this model cannot answer, in Llama Stack's way.
+    return {
+        f"/v1/inference/{name}": {"POST": Route(Kind.WORK, handler=handler, voice=NATIVE)}
+        for name, handler in handlers.items()
+    }
 
 
 def _silent(path: str) -> Route:

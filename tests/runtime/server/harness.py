@@ -49,9 +49,9 @@ def write_names(path: Path, *names: str, commit: str = "") -> Registrations:
 class Running:
     """A server, its fake engine, and everything that it has told its supervisor."""
 
-    def __init__(self, options: cli.ServeOptions) -> None:
+    def __init__(self, options: cli.ServeOptions, engine: ScriptedEngine | None = None) -> None:
         self.options = options
-        self.engine = ScriptedEngine()
+        self.engine = engine or ScriptedEngine()
         self.loader = ScriptedLoader(self.engine)
         self.supervisor, theirs = pair()
         self._channel = Channel(theirs)
@@ -113,9 +113,11 @@ def options_for(tmp_path: Path, extra: Sequence[str] = ()) -> cli.ServeOptions:
 
 
 @asynccontextmanager
-async def running(options: cli.ServeOptions, *, ready: bool = True) -> AsyncIterator[Running]:
+async def running(
+    options: cli.ServeOptions, *, ready: bool = True, engine: ScriptedEngine | None = None
+) -> AsyncIterator[Running]:
     """A server that is ended and waited for at the end, if the test has not done so."""
-    server = Running(options)
+    server = Running(options, engine)
     if not ready:
         server.loader.go.clear()
     task = asyncio.get_running_loop().create_task(server.serving.run())

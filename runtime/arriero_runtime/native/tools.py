@@ -1,0 +1,136 @@
+"""Tools that a caller offers, and its choice of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from arriero_runtime.native import wire
+from arriero_runtime.native.errors import Refused, invalid
+
+_TYPES: Final = {
+    "str": "string",
+    "string": "string",
+    "int": "integer",
+    "integer": "integer",
+    "float": "number",
+    "number": "number",
+    "bool": "boolean",
+    "boolean": "boolean",
+    "list": "array",
+    "array": "array",
+    "tuple": "array",
+    "dict": "object",
+    "object": "object",
+}
+"""Type of a parameter, in the words of Python or of JSON schema → JSON schema."""
+_FORMATS: Final = ("json", "function_tag", "python_list")
+
+
+def _one(name: str, description: str) -> dict[str, Any]:
+    return {"type": "object", "properties": {name: {"type": "string", "description": description}}, "required": [name]}
+
+
+_BUILT_IN: Final = {
+    "brave_search": ("Search the web.", _one("query", "What to search for.")),
+    "wolfram_alpha": ("Ask Wolfram Alpha for facts and calculations.", _one("query", "The question.")),
+    "photogen": ("Make an image.", _one("query", "What the image shows.")),
+    "code_interpreter": ("Run Python code.", _one("code", "The code.")),
+}
+"""Tools that Llama Stack knows by name alone: description, parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """`payload` goes into the request to the engine; `names` are those a call may have; `notes` are for the caller."""
+
+    payload: dict[str, Any] = field(default_factory=dict)
+    names: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+
+
+def offered(request: wire.ChatOptions) -> Offer:
+    """What the request says of tools. Raises Refused."""
+    config = request.tool_config or wire.ToolConfig()
+    choice, shape = config.tool_choice, config.tool_prompt_format
+    if isinstance(request, wire.ChatCompletion):
+        choice = _agreed("tool_choice", choice, request.tool_choice)
+        shape = _agreed("tool_prompt_format", shape, request.tool_prompt_format)
+    if shape is not None and shape not in _FORMATS:
+        raise invalid("tool_prompt_format", f"must be one of {', '.join(_FORMATS)}")
+    choice = choice or "auto"
+    tools = request.tools or []
+    names = frozenset(tool.tool_name for tool in tools)
+    if choice not in ("auto", "none") and not tools:
+        raise invalid("tool_choice", f"'{choice}' needs tools")
+    if choice == "none" or not tools:
+        return Offer()
+    if choice not in ("auto", "required") and choice not in names:
+        raise invalid("tool_choice", f"'{choice}' is neither auto, required, none nor one of the tools")
+    if config.system_message_behavior == "replace":
+        raise invalid("tool_config.system_message_behavior", _NO_REPLACE)
+    payload = {"tools": _listed(tools), "tool_choice": _choice(choice)}
+    return Offer(payload, names, () if shape is None else (_NO_FORMAT,))
+
+
+_NO_REPLACE: Final = (
+    "'replace' is not possible with tools, as the model's own chat template describes them; use 'append'"
+)
+_NO_FORMAT: Final = "tool_prompt_format has no effect: the model's own chat template describes tools"
+
+
+def _agreed(name: str, in_config: str | None, alone: str | None) -> str | None:
+    if in_config is not None and alone is not None and in_config != alone:
+        raise invalid(name, f"differs from tool_config.{name}")
+    return alone if in_config is None else in_config
+
+
+def _choice(choice: str) -> str | dict[str, Any]:
+    if choice in ("auto", "required"):
+        return choice
+    return {"type": "function", "function": {"name": choice}}
+
+
+def _listed(tools: Sequence[wire.Tool]) -> list[dict[str, Any]]:
+    names = [tool.tool_name for tool in tools]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise invalid("tools", f"'{twice[0]}' is there twice")
+    return [{"type": "function", "function": _function(tool, f"tools[{i}]")} for i, tool in enumerate(tools)]
+
+
+def _function(tool: wire.Tool, where: str) -> dict[str, Any]:
+    description, schema = _BUILT_IN.get(tool.tool_name, ("", {"type": "object", "properties": {}}))
+    if tool.parameters:
+        schema = _schema(tool.parameters, f"{where}.parameters")
+    words = tool.description or description
+    return {"name": tool.tool_name, **({"description": words} if words else {}), "parameters": schema}
+
+
+def _schema(parameters: dict[str, wire.ToolParameter], where: str) -> dict[str, Any]:
+    properties = {name: _property(parameter, f"{where}.{name}") for name, parameter in parameters.items()}
+    required = [name for name, parameter in parameters.items() if parameter.required is not False]
+    return {"type": "object", "properties": properties, **({"required": required} if required else {})}
+
+
+def _property(parameter: wire.ToolParameter, where: str) -> dict[str, Any]:
+    found: dict[str, Any] = _type(parameter.param_type.strip(), where)
+    if parameter.description:
+        found["description"] = parameter.description
+    if parameter.default is not None:
+        found["default"] = parameter.default
+    return found
+
+
+def _type(words: str, where: str) -> dict[str, Any]:
+    outer, bracket, inner = words.partition("[")
+    known = _TYPES.get(outer.lower())
+    if known == "array" and bracket and inner.endswith("]"):
+        return {"type": "array", "items": _type(inner[:-1].strip(), where)}
+    if known == "object" and bracket and inner.endswith("]"):
+        return {"type": "object"}
+    if known is None or bracket:
+        raise Refused(
+            400,
+            f"Invalid value: {where}.param_type: '{words}' is none of {', '.join(_TYPES)}, nor a list of one such as "
+            "list[int]",
+        )
+    return {"type": known}
