@@ -41,33 +41,54 @@ class NameKind(StrEnum):
 
     MODEL = "Model"
     ALIAS = "Alias"
+    ADAPTER = "Adapter"
+
+
+class AdapterState(StrEnum):
+    """How far one adapter has come in one pod. Registered and Failed are final until its entry changes, but for
+    failures that a retry may mend."""
+
+    REGISTERING = "Registering"
+    REGISTERED = "Registered"
+    FAILED = "Failed"
 
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """One name that clients may call."""
+    """One name that clients may call. `uri` and `revision` say where an adapter comes from; empty for other kinds."""
 
     name: str
     kind: NameKind
+    uri: str = ""
+    revision: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Registrations:
-    """The names that a revision's pods serve, and the commit that they serve.
+    """The names that a revision's pods serve, adapters among them, and the commit that they serve.
 
-    `commit` is the hub commit that the first pod of the revision resolved; empty until one has reported it.
+    `commit` is the hub commit that the first pod of the revision resolved; empty until one has reported it. In the
+    text adapters stand apart from the other names, and only where there are any: a reader that does not know them
+    serves the others.
     """
 
     names: tuple[Registration, ...]
     commit: str = ""
 
+    @property
+    def adapters(self) -> tuple[Registration, ...]:
+        """The names that are adapters, in their order."""
+        return tuple(one for one in self.names if one.kind is NameKind.ADAPTER)
+
     def to_json(self) -> str:
         """The canonical text: equal registrations give equal bytes."""
-        body = {
+        body: dict[str, Any] = {
             "schemaVersion": SCHEMA_VERSION,
-            "names": [{"name": n.name, "kind": n.kind.value} for n in self.names],
+            "names": [{"name": n.name, "kind": n.kind.value} for n in self.names if n.kind is not NameKind.ADAPTER],
             "commit": self.commit,
         }
+        if self.adapters:
+            body["adapters"] = [{"name": n.name, "uri": n.uri, "revision": n.revision} for n in self.adapters]
         return json.dumps(body, indent=1, ensure_ascii=False)
 
     @property
@@ -86,7 +107,7 @@ class Registrations:
             parsed = tuple(Registration(str(n["name"]), NameKind(n["kind"])) for n in names)
         except (KeyError, TypeError, ValueError) as error:
             raise ContractError(f"registrations: names: {error}") from error
-        return cls(names=parsed, commit=str(body.get("commit", "")))
+        return cls(names=(*parsed, *_adapters(body)), commit=str(body.get("commit", "")))
 
 
 def registrations_hash(text: str) -> str:
@@ -153,12 +174,47 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
+class AdapterStatus:
+    """One adapter in one pod. `uri` and `revision` are those of the entry that the state is of; `failure` says why it
+    is Failed."""
+
+    name: str
+    uri: str
+    revision: str
+    state: AdapterState
+    failure: Failure | None = None
+
+    def of(self, wanted: Registration) -> bool:
+        """Whether it is about this entry, not an earlier one of the name."""
+        return (self.name, self.uri, self.revision) == (wanted.name, wanted.uri, wanted.revision)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it stands in the status."""
+        body: dict[str, Any] = {
+            "name": self.name,
+            "uri": self.uri,
+            "revision": self.revision,
+            "state": self.state.value,
+        }
+        return body | ({"failure": json.loads(self.failure.to_json())} if self.failure else {})
+
+    @classmethod
+    def from_dict(cls, body: Mapping[str, Any]) -> "AdapterStatus":
+        """Raises ContractError, KeyError, TypeError or ValueError."""
+        failure = body.get("failure")
+        found = Failure.from_dict(failure) if failure else None
+        state = AdapterState(body["state"])
+        return cls(str(body["name"]), str(body["uri"]), str(body.get("revision", "")), state, found)
+
+
+@dataclass(frozen=True, slots=True)
 class RuntimeStatus:
     """The body of GET /status.
 
     `commit` is the hub commit in use, empty for models that have none. `registrations` is the hash of the registrations
-    file that has been applied, and `names` what is served by it. `effective` holds engine values in force, such as
-    maxModelLen and dtype. `since_seconds` counts from the last sign of progress of the start.
+    file that has been applied, `names` the model's names served by it, `adapters` how far each of its adapters is.
+    `effective` holds engine values in force, such as maxModelLen and dtype. `since_seconds` counts from the last
+    sign of progress of the start.
     """
 
     phase: Phase
@@ -166,6 +222,7 @@ class RuntimeStatus:
     commit: str = ""
     registrations: str = ""
     names: tuple[str, ...] = ()
+    adapters: tuple[AdapterStatus, ...] = ()
     effective: Mapping[str, str | int | bool] = field(default_factory=dict)
     requests_in_flight: int = 0
     since_seconds: int = 0
@@ -180,6 +237,7 @@ class RuntimeStatus:
             "commit": self.commit,
             "registrations": self.registrations,
             "names": list(self.names),
+            "adapters": [one.to_dict() for one in self.adapters],
             "effective": dict(self.effective),
             "requestsInFlight": self.requests_in_flight,
             "sinceSeconds": self.since_seconds,
@@ -200,6 +258,7 @@ class RuntimeStatus:
                 commit=str(body.get("commit", "")),
                 registrations=str(body.get("registrations", "")),
                 names=tuple(str(n) for n in body.get("names", ())),
+                adapters=tuple(AdapterStatus.from_dict(one) for one in body.get("adapters") or ()),
                 effective=dict(body.get("effective") or {}),
                 requests_in_flight=int(body.get("requestsInFlight", 0)),
                 since_seconds=int(body.get("sinceSeconds", 0)),
@@ -220,6 +279,16 @@ def _object(text: str, what: str) -> dict[str, Any]:
     if version != SCHEMA_VERSION:
         raise ContractError(f"{what}: schemaVersion {version!r} is not one of: {SCHEMA_VERSION}")
     return body
+
+
+def _adapters(body: Mapping[str, Any]) -> tuple[Registration, ...]:
+    try:
+        return tuple(
+            Registration(str(one["name"]), NameKind.ADAPTER, str(one["uri"]), str(one.get("revision", "")))
+            for one in body.get("adapters") or ()
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ContractError(f"registrations: adapters: {error!r}") from error
 
 
 def _cut(text: str, surplus: int) -> str:

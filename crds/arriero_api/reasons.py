@@ -241,6 +241,48 @@ _ALL: Final = (
         "The runtime cannot use the file of names.",
         "Use a runtime image of the operator's version.",
     ),
+    # Of one adapter: the model and its other names serve on.
+    _fault(
+        "AdapterNotFound",
+        "The source has no such adapter, or not that revision of it.",
+        "Correct the adapter's uri or revision in spec.lora.adapters; a private repository also looks like this without a token.",
+        permanent=True,
+    ),
+    _fault(
+        "AdapterUnauthorized",
+        "The source refuses access to the adapter.",
+        "Accept the repository's terms or ask its owner for access, and give the pods a valid token.",
+        permanent=True,
+    ),
+    _fault(
+        "AdapterFetchFailed",
+        "The adapter cannot be fetched for now.",
+        "It is tried again by itself; check the source and the cache volume if it lasts.",
+    ),
+    _fault(
+        "AdapterInvalid",
+        "The adapter's files are missing, broken or of a kind that the engine cannot use.",
+        "Save the adapter as a plain LoRA of PEFT: adapter_config.json and adapter_model.safetensors.",
+        permanent=True,
+    ),
+    _fault(
+        "AdapterRankTooHigh",
+        "The adapter's rank is higher than the pods are made for.",
+        "Raise spec.lora.maxRank, which replaces the pods, or use an adapter of a lower rank.",
+        permanent=True,
+    ),
+    _fault(
+        "AdapterMismatch",
+        "The adapter was made for another base model.",
+        "Use an adapter that was trained on the model of spec.model.uri.",
+        permanent=True,
+    ),
+    _fault(
+        "AdapterNoCapacity",
+        "The pods were not made for adapters, or not for so many.",
+        "Set spec.lora, or raise spec.lora.maxLoaded; that replaces the pods.",
+        permanent=True,
+    ),
     _fault(
         "RuntimeExited",
         "The container ended without saying why.",

@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arriero_api.contract import (
+    AdapterState,
+    AdapterStatus,
     ContractError,
     Failure,
     NameKind,
@@ -29,6 +31,28 @@ def test_registrations_read_back_as_they_were_written() -> None:
     assert Registrations.from_json(wanted.to_json()) == wanted
 
 
+SUPPORT = Registration("support", NameKind.ADAPTER, "hf://org/support-lora", "v2")
+
+
+def test_adapters_stand_apart_from_the_names_and_read_back() -> None:
+    wanted = Registrations((*NAMES, SUPPORT), commit="abc")
+    body = json.loads(wanted.to_json())
+    assert [one["name"] for one in body["names"]] == ["tiny", "chat"]
+    assert body["adapters"] == [{"name": "support", "uri": "hf://org/support-lora", "revision": "v2"}]
+    assert Registrations.from_json(wanted.to_json()) == wanted
+    assert wanted.adapters == (SUPPORT,)
+
+
+def test_without_adapters_the_text_is_what_it_was_before_there_were_any() -> None:
+    assert Registrations(NAMES, commit="abc").hash == "83302dd18a78ccab"
+
+
+def test_a_status_of_an_adapter_is_of_one_entry() -> None:
+    status = AdapterStatus("support", "hf://org/support-lora", "v2", AdapterState.REGISTERED)
+    assert status.of(SUPPORT)
+    assert not status.of(Registration("support", NameKind.ADAPTER, "hf://org/support-lora", "v3"))
+
+
 def test_the_hash_is_that_of_the_text_on_disk() -> None:
     wanted = Registrations(NAMES)
     assert wanted.hash == registrations_hash(wanted.to_json())
@@ -42,6 +66,10 @@ def test_a_status_reads_back_as_it_was_written() -> None:
         commit="abc",
         registrations="0123",
         names=("tiny",),
+        adapters=(
+            AdapterStatus("a", "hf://org/a", "", AdapterState.REGISTERED),
+            AdapterStatus("b", "hf://org/b", "v1", AdapterState.FAILED, FAILURE),
+        ),
         effective={"maxModelLen": 1024},
         requests_in_flight=3,
         since_seconds=2,
@@ -70,6 +98,10 @@ def test_a_short_failure_is_not_cut() -> None:
         ('{"schemaVersion": 99, "names": []}', "schemaVersion 99"),
         ('{"schemaVersion": 1, "names": []}', "names must be a list with at least one name"),
         ('{"schemaVersion": 1, "names": [{"name": "x", "kind": "Nonsense"}]}', "Nonsense"),
+        (
+            '{"schemaVersion": 1, "names": [{"name": "x", "kind": "Model"}], "adapters": [{"name": "a"}]}',
+            "adapters: .*uri",
+        ),
     ],
 )
 def test_registrations_that_cannot_be_used_are_refused_with_the_reason(text: str, says: str) -> None:
