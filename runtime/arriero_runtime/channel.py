@@ -40,12 +40,16 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """Proof of life. `loop_lag_seconds` is how late the event loop ran; the totals count since the engine's start."""
+    """Proof of life. `loop_lag_seconds` is how late the event loop ran; the totals count since the engine's start.
+
+    `requests_in_flight` are those whose clients wait, `engine_requests` those that the engine itself holds.
+    """
 
     loop_lag_seconds: float = 0.0
     requests_in_flight: int = 0
     tokens_total: int = 0
     engine_steps_total: int = 0
+    engine_requests: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,7 @@ def _heartbeat(body: dict[str, Any]) -> Message:
         int(body["requests_in_flight"]),
         int(body["tokens_total"]),
         int(body["engine_steps_total"]),
+        int(body["engine_requests"]),
     )
 
 

@@ -27,7 +27,7 @@ from arriero_runtime.channel import (
 
 MESSAGES: list[Message] = [
     Status(RuntimeStatus(Phase.DOWNLOADING, Progress(7, "π"), commit="c0ffee", names=("a", "b"))),
-    Heartbeat(0.5, 2, 30, 4),
+    Heartbeat(0.5, 2, 30, 4, 1),
     MetricsSnapshot("one 1\ntwo 2\n"),
     Failed(Failure("ModelNotFound", "no", "mend", Phase.RESOLVING, {"n": 3})),
     Drained(3, 1),

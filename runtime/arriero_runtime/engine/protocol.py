@@ -14,10 +14,14 @@ AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """Totals since the engine's start: steps that the engine made, tokens that it read and wrote."""
+    """Totals since the engine's start: steps that the engine made, tokens that it read and wrote.
+
+    `requests` are those that the engine itself holds now: handed to it and not ended.
+    """
 
     steps: int = 0
     tokens: int = 0
+    requests: int = 0
 
 
 @dataclass(frozen=True, slots=True)

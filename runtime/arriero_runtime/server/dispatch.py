@@ -5,6 +5,7 @@ No middleware class stands between client and engine, so throughput and latency 
 """
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -25,7 +26,8 @@ _SERVING = (Phase.READY, Phase.DRAINING)
 class Dispatcher:
     """`app` is the engine's application once there is one, with the `paths` that it has; `model` is the model's URI.
 
-    `refusing` ends the acceptance of requests in a drain.
+    `refusing` ends the acceptance of requests in a drain. `on_busy` is called when the first request comes,
+    `abort` to end the connection of a request without waiting for its client.
     """
 
     life: LifeCycle
@@ -36,6 +38,8 @@ class Dispatcher:
     paths: frozenset[str] = frozenset()
     message_ends: frozenset[int] = frozenset()
     refusing: bool = False
+    on_busy: Callable[[], object] = lambda: None
+    abort: Callable[[Scope], object] = lambda scope: None
     completed: int = 0
     cut: int = 0
     _open: set[Exchange] = field(default_factory=set)
@@ -123,9 +127,12 @@ class Dispatcher:
 
     async def _work(self, app: AsgiApp, route: Route, scope: Scope, receive: Receive, send: Send) -> None:
         closing = self.life.phase is Phase.DRAINING
-        exchange = Exchange(receive, send, self.max_body, closing=closing, voice=route.voice)
+        abort = partial(self.abort, scope)
+        exchange = Exchange(receive, send, self.max_body, abort=abort, closing=closing, voice=route.voice)
         limit = self.request_timeout_seconds
         timer = asyncio.get_running_loop().call_later(limit, lambda: exchange.cut(answers.timed_out(limit)))
+        if not self._open:
+            self.on_busy()
         self._open.add(exchange)
         self._idle.clear()
         try:

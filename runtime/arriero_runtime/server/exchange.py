@@ -1,11 +1,13 @@
 """One request on its way through the engine's application, which can be cut short in an orderly way.
 
 Cutting looks like a client that has gone: the application then stops the engine's work by itself, whatever tasks it
-has made. The real client gets an error, or in a stream an error event and the stream's proper end.
+has made. The real client gets an error, or in a stream an error event and the stream's proper end; one that does not
+read it loses its connection.
 """
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Any, Final
 
 from arriero_runtime.engine.protocol import AsgiApp, Message, Receive, Scope, Send
@@ -13,14 +15,24 @@ from arriero_runtime.server.answers import OPENAI, Refusal, Voice, too_large
 
 _LEAVE_SECONDS: Final = 5.0
 """How long an application may take to notice that its client has gone."""
+LAST_WORDS_SECONDS: Final = 2.0
+"""How long a client may take to read the error that ends its request; then its connection is ended."""
 log = logging.getLogger(__name__)
 
 
 class Exchange:
-    """Runs one request. `closing` asks the client to open a new connection for its next request."""
+    """Runs one request. `closing` asks the client to open a new connection for its next request. `abort` ends the
+    connection, whatever it still has to send."""
 
     def __init__(
-        self, receive: Receive, send: Send, max_body: int, *, closing: bool = False, voice: Voice = OPENAI
+        self,
+        receive: Receive,
+        send: Send,
+        max_body: int,
+        *,
+        abort: Callable[[], object],
+        closing: bool = False,
+        voice: Voice = OPENAI,
     ) -> None:
         self._receive = receive
         self._send = send
@@ -28,6 +40,8 @@ class Exchange:
         self._max_body = max_body
         self._closing = closing
         self._voice = voice
+        self._abort = abort
+        self._sending = asyncio.Lock()
         self._cut: asyncio.Future[Refusal] = asyncio.get_running_loop().create_future()
         self._started = False
         self._stream = False
@@ -49,7 +63,7 @@ class Exchange:
             await self._done_or_cut(task)
             if self._cut.done():
                 task.add_done_callback(_note)
-                await self._last_words(self._cut.result())
+                await self._bounded_last_words(self._cut.result())
                 await asyncio.wait({task}, timeout=_LEAVE_SECONDS)
         finally:
             if not task.done():
@@ -60,6 +74,15 @@ class Exchange:
     async def _done_or_cut(self, other: "asyncio.Future[Any]") -> None:
         both: set[asyncio.Future[Any]] = {other, self._cut}
         await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+
+    async def _bounded_last_words(self, refusal: Refusal) -> None:
+        try:
+            async with asyncio.timeout(LAST_WORDS_SECONDS), self._sending:
+                # What the application was just sending is through: nothing of it can come after the last words.
+                await self._last_words(refusal)
+        except TimeoutError:
+            log.info("a client does not read the end of its request: its connection is ended")
+            self._abort()
 
     async def _last_words(self, refusal: Refusal) -> None:
         if self._ended:
@@ -90,8 +113,16 @@ class Exchange:
         return message
 
     async def _outgoing(self, message: Message) -> None:
+        async with self._sending:
+            self._refuse_after_cut()
+            await self._forward(message)
+            self._refuse_after_cut()
+
+    def _refuse_after_cut(self) -> None:
         if self._cut.done():
             raise OSError("the request was ended")
+
+    async def _forward(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self._started = True
             headers = list(message.get("headers", []))
@@ -100,9 +131,9 @@ class Exchange:
             )
             if self._closing:
                 message = {**message, "headers": [*headers, (b"connection", b"close")]}
-        elif message["type"] == "http.response.body" and not message.get("more_body", False):
-            self._ended = True
         await self._send(message)
+        if message["type"] == "http.response.body" and not message.get("more_body", False):
+            self._ended = True
 
 
 def _note(task: "asyncio.Future[None]") -> None:

@@ -7,7 +7,7 @@ from typing import Final
 
 import uvicorn
 
-from arriero_runtime.engine.protocol import AsgiApp
+from arriero_runtime.engine.protocol import AsgiApp, Scope
 
 _CLOSE_SECONDS: Final = 2
 _BACKLOG: Final = 2048
@@ -16,7 +16,13 @@ _KEEP_ALIVE_SECONDS: Final = 75
 
 
 class HttpServer(uvicorn.Server):
-    """Without signal handlers."""
+    """Without signal handlers, and able to end one connection."""
+
+    def abort(self, scope: Scope) -> None:
+        """End the connection of a request at once: what its client has not read is dropped."""
+        for connection in tuple(self.server_state.connections):
+            if getattr(connection, "client", None) == scope["client"] and connection.transport is not None:
+                connection.transport.abort()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -32,6 +38,7 @@ def make(app: AsgiApp) -> HttpServer:
             log_config=None,
             access_log=False,
             server_header=False,
+            proxy_headers=False,  # they would put another address into the scope than the connection's
             timeout_graceful_shutdown=_CLOSE_SECONDS,
             timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         )

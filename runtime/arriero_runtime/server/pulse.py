@@ -1,36 +1,99 @@
 """Signs of life for the supervisor: a heartbeat each second, the engine's metrics now and then."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 from typing import Final
 
+from arriero_api.contract import Phase
 from arriero_runtime.channel import HEARTBEAT_SECONDS, SNAPSHOT_SECONDS, Heartbeat, Message, MetricsSnapshot
 from arriero_runtime.engine.protocol import Counters, Engine
 from arriero_runtime.server.dispatch import Dispatcher
+from arriero_runtime.stuck import Stuck
 
 _DEATH_LOOK_SECONDS: Final = 0.25
+_SHORTEST_GAP_SECONDS: Final = 0.25
+"""Between heartbeats, however often one is wished at once."""
+ASK_SECONDS: Final = 10.0
+"""An engine that made no step for so long, and has lost its requests meanwhile, is asked a question of our own."""
+log = logging.getLogger(__name__)
 
 
-async def beat(post: Callable[[Message], object], dispatcher: Dispatcher, engine: Callable[[], Engine | None]) -> None:
-    """Never returns. The lag is how much later than wished the loop came back."""
-    loop = asyncio.get_running_loop()
-    due = loop.time()
-    while True:
-        lag = max(0.0, loop.time() - due)
-        running = engine()
+class Pulse:
+    """Tells the supervisor how the server and its engine are. `engine` gives the engine once there is one."""
+
+    def __init__(
+        self,
+        post: Callable[[Message], object],
+        dispatcher: Dispatcher,
+        engine: Callable[[], Engine | None],
+        ask_seconds: float = ASK_SECONDS,
+    ) -> None:
+        self._post = post
+        self._dispatcher = dispatcher
+        self._engine = engine
+        self._ask_seconds = ask_seconds
+        self._wished = asyncio.Event()
+        self._stuck = Stuck(0.0)
+        self._question: asyncio.Task[None] | None = None
+
+    def now(self) -> None:
+        """Tell at once: something has changed that should be seen."""
+        self._wished.set()
+
+    async def beat(self) -> None:
+        """Never returns. The lag is how much later than wished the loop came back."""
+        loop = asyncio.get_running_loop()
+        lag = 0.0
+        while True:
+            self._wished.clear()
+            self._tell(lag, loop.time())
+            due = loop.time() + HEARTBEAT_SECONDS
+            await asyncio.sleep(_SHORTEST_GAP_SECONDS)
+            try:
+                async with asyncio.timeout_at(due):
+                    await self._wished.wait()
+            except TimeoutError:
+                pass
+            lag = max(0.0, loop.time() - due)
+
+    def _tell(self, lag: float, now: float) -> None:
+        running = self._engine()
         counters = running.counters() if running else Counters()
-        dispatcher.life.in_flight(dispatcher.in_flight)
-        post(Heartbeat(round(lag, 3), dispatcher.in_flight, counters.tokens, counters.steps))
-        due = loop.time() + HEARTBEAT_SECONDS
-        await asyncio.sleep(HEARTBEAT_SECONDS)
+        in_flight = self._dispatcher.in_flight
+        self._dispatcher.life.in_flight(in_flight)
+        self._post(Heartbeat(round(lag, 3), in_flight, counters.tokens, counters.steps, counters.requests))
+        self._stuck.hear(now, counters.requests, counters.steps)
+        if running and not counters.requests and self._stuck.seconds(now) > self._ask_seconds:
+            self._ask(running)
+
+    def _ask(self, engine: Engine) -> None:
+        """A hung engine without requests would stay unproven for ever, and a recovered one not ready for ever."""
+        if self._dispatcher.life.phase is Phase.READY and (self._question is None or self._question.done()):
+            log.warning("the engine makes no step: asking it a question")
+            self._question = asyncio.get_running_loop().create_task(_question(engine))
+
+    async def snapshots(self) -> None:
+        """Never returns. Rendered in a thread, as the text is long; after a failure the next is tried."""
+        while True:
+            if running := self._engine():
+                try:
+                    self._post(MetricsSnapshot(await asyncio.to_thread(running.metrics)))
+                except Exception:
+                    log.exception("the engine's metrics cannot be read")
+            await asyncio.sleep(SNAPSHOT_SECONDS)
+
+    def close(self) -> None:
+        """Take the question back."""
+        if self._question is not None:
+            self._question.cancel()
 
 
-async def snapshots(post: Callable[[Message], object], engine: Callable[[], Engine | None]) -> None:
-    """Never returns. Rendered in a thread, as the text is long."""
-    while True:
-        if running := engine():
-            post(MetricsSnapshot(await asyncio.to_thread(running.metrics)))
-        await asyncio.sleep(SNAPSHOT_SECONDS)
+async def _question(engine: Engine) -> None:
+    try:
+        await engine.first_answer()
+    except Exception as error:
+        log.warning("the engine's answer to the question: %r", error)
 
 
 async def death(engine: Engine) -> None:

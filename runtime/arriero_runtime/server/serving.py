@@ -1,7 +1,6 @@
 """The whole life of the server: open the port, bring the model up, serve, drain, end."""
 
 import asyncio
-import contextlib
 import logging
 import signal
 import socket
@@ -15,11 +14,12 @@ from arriero_runtime.cli import ServeOptions
 from arriero_runtime.engine.protocol import Engine, EngineLoader
 from arriero_runtime.failing import StartError, failure
 from arriero_runtime.lifecycle import LifeCycle
-from arriero_runtime.server import http, pulse
+from arriero_runtime.server import http
 from arriero_runtime.server.bringup import BringUp
 from arriero_runtime.server.dispatch import Dispatcher
 from arriero_runtime.server.drain import drain
 from arriero_runtime.server.names import Names
+from arriero_runtime.server.pulse import Pulse, death
 from arriero_runtime.server.tasks import Tasks
 
 _FLUSH_SECONDS: Final = 2.0
@@ -39,6 +39,8 @@ class Serving:
         self.names = Names(self.life)
         self._start = BringUp(options, loader, self.life, self.dispatcher, self.names)
         self._http = http.make(self.dispatcher)
+        self._pulse = Pulse(self._post, self.dispatcher, lambda: self._start.engine)
+        self.dispatcher.on_busy, self.dispatcher.abort = self._pulse.now, self._http.abort
         self._stop = asyncio.Event()
         self._tasks = Tasks()
 
@@ -57,9 +59,9 @@ class Serving:
         except OSError as error:
             return await self._fail(failure("EngineFailed", f"Port {self._options.port}: {error}", Phase.EMPTY))
         self._listen_to_signals()
-        serving = self._tasks.start(self._http.serve(sockets=[listening]))
-        self._tasks.start(pulse.beat(self._post, self.dispatcher, lambda: self._start.engine))
-        self._tasks.start(pulse.snapshots(self._post, lambda: self._start.engine))
+        serving = self._tasks.essential(f"port {self._options.port}", self._http.serve(sockets=[listening]))
+        self._tasks.essential("the heartbeat", self._pulse.beat())
+        self._tasks.essential("the metrics", self._pulse.snapshots())
         try:
             return await self._live()
         finally:
@@ -73,11 +75,11 @@ class Serving:
         except ContractError as error:
             return await self._fail(failure("RegistrationsInvalid", str(error), Phase.RESOLVING))
         self.names.apply(applied)
-        self._tasks.start(self._follow_registrations())
+        self._tasks.essential("the file of names", self._follow_registrations())
         start = self._tasks.start(self._start.run(applied.registrations.commit))
-        await asyncio.wait({stop, start}, return_when=asyncio.FIRST_COMPLETED)
+        await self._first({stop, start})
         if not start.done():
-            return self._stop_in_start()
+            return await self._broke() if self._tasks.broken.done() else self._stop_in_start()
         try:
             engine = start.result()
         except StartError as error:
@@ -85,15 +87,29 @@ class Serving:
         except Exception as error:
             log.exception("the start failed")
             return await self._fail(failure("EngineFailed", f"{type(error).__name__}: {error}", self.life.phase))
-        death = self._tasks.start(pulse.death(engine))
-        await asyncio.wait({stop, death}, return_when=asyncio.FIRST_COMPLETED)
-        if not death.done():
+        return await self._serve(engine, stop)
+
+    async def _serve(self, engine: Engine, stop: "asyncio.Task[Any]") -> int:
+        dead = self._tasks.start(death(engine))
+        await self._first({stop, dead})
+        if stop.done() and not dead.done() and not self._tasks.broken.done():
             drained = self._tasks.start(self._drain(engine))
-            await asyncio.wait({drained, death}, return_when=asyncio.FIRST_COMPLETED)
+            self._pulse.now()
+            await self._first({drained, dead})
             if drained.done():
                 self._post(drained.result())
                 return await self._end_engine(engine)
+        if self._tasks.broken.done():
+            return await self._broke()
         return await self._fail(failure("EngineDied", "The engine's process has ended.", self.life.phase))
+
+    async def _first(self, tasks: "set[asyncio.Task[Any]]") -> None:
+        """Wait for one of the tasks, or for the end of what the server cannot be without."""
+        await asyncio.wait({*tasks, self._tasks.broken}, return_when=asyncio.FIRST_COMPLETED)
+
+    async def _broke(self) -> int:
+        words = f"The server has lost a part of itself: {self._tasks.broken.result()}"
+        return await self._fail(failure("RuntimeExited", words, self.life.phase))
 
     def _stop_in_start(self) -> int:
         """Nothing is served yet, so there is nothing to wait for; the supervisor ends what is left running."""
@@ -141,9 +157,9 @@ class Serving:
 
     async def _close(self, serving: asyncio.Task[Any], listening: socket.socket) -> None:
         self._http.should_exit = True
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.shield(serving), 3 + _LAST_WORDS_SECONDS)
+        await asyncio.wait({serving}, timeout=3 + _LAST_WORDS_SECONDS)
         self._listen_no_more()
+        self._pulse.close()
         await self._tasks.cancel()
         listening.close()
         if self._channel is not None:

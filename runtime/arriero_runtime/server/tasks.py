@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Coroutine
+from functools import partial
 from typing import Any, TypeVar
 
 from arriero_runtime.failing import StartError
@@ -12,10 +13,11 @@ log = logging.getLogger(__name__)
 
 
 class Tasks:
-    """Starts tasks and holds them."""
+    """Starts tasks and holds them. `broken` gets, in words, which essential task ended first, and why."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
+        self.broken: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     def start(self, work: Coroutine[Any, Any, _T]) -> "asyncio.Task[_T]":
         """Runs beside the caller until `cancel`; an error that nobody expects is logged."""
@@ -23,6 +25,19 @@ class Tasks:
         self._tasks.add(task)
         task.add_done_callback(_note_fault)
         return task
+
+    def essential(self, what: str, work: Coroutine[Any, Any, _T]) -> "asyncio.Task[_T]":
+        """As `start`, for work without which the server is of no use."""
+        task = self.start(work)
+        task.add_done_callback(partial(self._note_end, what))
+        return task
+
+    def _note_end(self, what: str, task: "asyncio.Task[Any]") -> None:
+        if task.cancelled() or self.broken.done():
+            return
+        error = task.exception()
+        why = f"{type(error).__name__}: {error}" if error else "it ended"
+        self.broken.set_result(f"{what}: {why}")
 
     async def cancel(self) -> None:
         """End all that still run."""

@@ -20,7 +20,7 @@ from arriero_runtime.supervisor.ending import End, describe, leave, meaning, oom
 from arriero_runtime.supervisor.log import Copy, Lines, Pump, write_fully
 from arriero_runtime.supervisor.memory import Memory, inputs_hash, wait_seconds
 from arriero_runtime.supervisor.metrics import Sources, render
-from arriero_runtime.supervisor.settings import LONGEST_HANG_SECONDS, Settings
+from arriero_runtime.supervisor.settings import Settings
 from arriero_runtime.supervisor.signals import Signals
 from arriero_runtime.supervisor.state import State
 from arriero_runtime.supervisor.supervisor import Supervisor
@@ -34,9 +34,7 @@ def run(argv: Sequence[str], signals: Signals, settings: Settings | None = None)
         print(f"arriero-runtime: {error}", file=sys.stderr)  # noqa: T201 the log is not there yet
         leave(_broken(str(error)), termination_log(argv), pod.TERMINATION_LOG_BYTES)
         return exitcodes.USAGE
-    if settings is None:
-        settings = replace(Settings(), hang=min(float(options.request_timeout_seconds), LONGEST_HANG_SECONDS))
-    container = Container(options, settings, signals)
+    container = Container(options, settings or Settings(), signals)
     try:
         return container.live(argv)
     except Exception as error:
@@ -68,7 +66,7 @@ class Container:
         self._lines = Lines(self._diagnosis.feed)
         self._log = Copy("log", settings.log_bytes, write_fully(sys.stdout.fileno()), tell_gaps=True)
         self._parser = Copy("parser", settings.parser_bytes, self._lines)
-        self._state = State(settings.fresh)
+        self._state = State(settings.fresh, settings.stuck)
 
     def live(self, argv: Sequence[str]) -> int:
         """From the open control port to the exit code."""

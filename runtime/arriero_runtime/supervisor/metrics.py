@@ -78,7 +78,7 @@ CATALOGUE: Final = (
     Series(
         "arriero_runtime_stuck_seconds",
         "gauge",
-        "How long requests have been in flight without a step of the engine.",
+        "How long the engine has held requests without a step.",
         _one(lambda s: s.state.stuck_seconds()),
     ),
     Series(

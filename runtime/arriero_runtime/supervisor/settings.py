@@ -10,8 +10,6 @@ from typing import Final
 from arriero_api import pod
 from arriero_api.contract import Phase
 
-LONGEST_HANG_SECONDS: Final = 120.0
-
 _SILENCE: Final = MappingProxyType(
     {
         Phase.EMPTY: 120.0,
@@ -31,13 +29,17 @@ class Settings:
     """Times are in seconds, sizes in bytes.
 
     `silence`: how long the server may say nothing, by phase. `fresh`: how old its last word may be for a pod to be
-    ready. `hang`: how long an engine may make no step while requests are in flight.
+    ready.
     """
 
     command: tuple[str, ...] = (sys.executable, "-m", "arriero_runtime.server")
     silence: Mapping[Phase, float] = field(default_factory=lambda: _SILENCE)
     fresh: float = 10.0
-    hang: float = LONGEST_HANG_SECONDS
+    stuck: float = 30.0
+    """Without a step of the engine while it holds requests, until the pod is not ready: longer than one step of a
+    large model on CPU usually takes. See `arriero_runtime.stuck` for what is added up."""
+    hang: float = 120.0
+    """The same, until the server is ended. A busy engine makes steps, also inside of one long prompt."""
     tick: float = 0.25
     stop_starting: float = 5.0
     """From the signal to stop until a server that is still starting is killed."""

@@ -7,6 +7,7 @@ from typing import Final
 
 from arriero_api.contract import Failure, Phase, Progress, RuntimeStatus
 from arriero_runtime.channel import Drained, Failed, Heartbeat, Message, MetricsSnapshot, Status
+from arriero_runtime.stuck import Stuck
 
 _FIRST: Final = RuntimeStatus(Phase.RESOLVING, Progress(None, "the server starts"))
 
@@ -14,16 +15,18 @@ _ENDS: Final = (Phase.EMPTY, Phase.DRAINING, Phase.FAILED)
 
 
 class State:
-    """`heard_at` and the other times are of `clock`, in seconds."""
+    """`heard_at` and the other times are of `clock`, in seconds.
 
-    def __init__(self, fresh: float, clock: Callable[[], float] = time.monotonic) -> None:
+    Not ready: after `fresh` seconds without a word of the server, after `stuck` seconds without a step of its engine.
+    """
+
+    def __init__(self, fresh: float, stuck: float, clock: Callable[[], float] = time.monotonic) -> None:
         now = clock()
         self.clock = clock
         self.status = _FIRST
         self.heartbeat = Heartbeat()
         self.heard_at = now
         self.progressed_at = now
-        self.stepped_at = now
         self.snapshot = ""
         self.snapshot_at = now
         self.drained: Drained | None = None
@@ -37,6 +40,8 @@ class State:
         self.reached = _FIRST.phase
         """The last phase of the start or of serving that the server was in."""
         self._fresh = fresh
+        self._longest_stuck = stuck
+        self._stuck = Stuck(now)
 
     def hear(self, message: Message) -> None:
         """Take over what the server says."""
@@ -45,7 +50,8 @@ class State:
             case Status(status):
                 self._hear_status(status)
             case Heartbeat():
-                self._hear_heartbeat(message)
+                self.heartbeat = message
+                self._stuck.hear(self.heard_at, message.engine_requests, message.engine_steps_total)
             case MetricsSnapshot(text):
                 self.snapshot, self.snapshot_at = text, self.heard_at
             case Failed(failure):
@@ -62,13 +68,6 @@ class State:
             self.was_ready = True
         self.status = status
 
-    def _hear_heartbeat(self, beat: Heartbeat) -> None:
-        before = self.heartbeat
-        idle = not beat.requests_in_flight or not before.requests_in_flight
-        if idle or beat.engine_steps_total != before.engine_steps_total:
-            self.stepped_at = self.heard_at
-        self.heartbeat = beat
-
     @property
     def phase(self) -> Phase:
         """The phase to tell: a failure and a stop win over what the server last said."""
@@ -81,8 +80,8 @@ class State:
         return self.clock() - self.heard_at
 
     def stuck_seconds(self) -> float:
-        """How long requests have been in flight without a step of the engine; 0 where none is."""
-        return self.clock() - self.stepped_at if self.heartbeat.requests_in_flight else 0.0
+        """How long the engine has held requests without a step."""
+        return self._stuck.seconds(self.clock())
 
     def not_ready(self) -> str:
         """Why the pod must get no requests; empty where it may."""
@@ -93,6 +92,8 @@ class State:
             return "the server has ended"
         if self.silent_seconds() > self._fresh:
             return f"the server has said nothing for {self.silent_seconds():.0f} s"
+        if self.stuck_seconds() > self._longest_stuck:
+            return f"the engine has made no step for {self.stuck_seconds():.0f} s with requests in it"
         return ""
 
     def report(self) -> RuntimeStatus:

@@ -12,7 +12,7 @@ def complaint(state: State, settings: Settings) -> Failure | None:
         return make_failure(
             "EngineHung",
             f"The engine made no step for {state.stuck_seconds():.0f} s "
-            f"with {state.heartbeat.requests_in_flight} requests in flight",
+            f"with requests in it ({state.heartbeat.engine_requests} now)",
         )
     if state.silent_seconds() > settings.silence[state.phase]:
         return make_failure(

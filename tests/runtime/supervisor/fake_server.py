@@ -26,6 +26,7 @@ class Fake:
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
         self.in_flight = 0
+        self.held = 0
         self.steps = 0
         self.moving = True
         threading.Thread(target=self._beat, daemon=True).start()
@@ -34,7 +35,7 @@ class Fake:
         while True:
             if self.moving:
                 self.steps += 1
-            self.channel.send(Heartbeat(0.0, self.in_flight, self.steps * 7, self.steps))
+            self.channel.send(Heartbeat(0.0, self.in_flight, self.steps * 7, self.steps, self.held))
             time.sleep(BEAT_SECONDS)
 
     def status(self, phase: Phase, percent: int | None = None) -> None:
@@ -161,7 +162,7 @@ def stops_stepping(fake: Fake) -> int:
     fake.status(Phase.READY)
     fake.gate()
     fake.moving = False
-    fake.in_flight = 2
+    fake.in_flight = fake.held = 2
     signal.pause()
     return 0
 

@@ -9,9 +9,11 @@ from typing import Any, Final, Self
 
 from arriero_runtime.engine.protocol import AsgiApp, Counters, FirstAnswer
 from arriero_runtime.engine.vllm import question, series
+from arriero_runtime.engine.vllm.steps import StepCount
 
 _MESSAGE_ENDS: Final = ("<|eom_id|>", "<|eom|>")
 """Of Llama 3.1 and later, and of Llama 4."""
+
 
 @dataclass
 class StopWish:
@@ -24,15 +26,18 @@ class StopWish:
 class VllmEngine:
     """`arriero_runtime.engine.protocol.Engine` for vLLM's AsyncLLM."""
 
-    def __init__(self, client: Any, app: Any, tasks: Sequence[str], scope: contextlib.AsyncExitStack) -> None:
+    def __init__(
+        self, client: Any, app: Any, tasks: Sequence[str], scope: contextlib.AsyncExitStack, steps: StepCount
+    ) -> None:
         self._client = client
         self._app = app
         self._tasks = tuple(tasks)
         self._scope = scope
+        self._steps = steps
 
     @classmethod
-    async def attach(cls, client: Any, args: argparse.Namespace) -> Self:
-        """vLLM's OpenAI application around a started engine, with its lifespan entered."""
+    async def attach(cls, client: Any, args: argparse.Namespace, steps: StepCount) -> Self:
+        """vLLM's OpenAI application around a started engine whose steps are counted, with its lifespan entered."""
         from vllm.entrypoints.launchers.api_server.app_state import init_app_state
         from vllm.entrypoints.launchers.app import build_app
 
@@ -43,7 +48,7 @@ class VllmEngine:
         app.state.server = StopWish()
         scope = contextlib.AsyncExitStack()
         await scope.enter_async_context(app.router.lifespan_context(app))
-        return cls(client, app, tasks, scope)
+        return cls(client, app, tasks, scope, steps)
 
     @property
     def app(self) -> AsgiApp:
@@ -79,7 +84,8 @@ class VllmEngine:
         return bool(self._client.errored)
 
     def counters(self) -> Counters:
-        return series.counters()
+        held = int(self._client.output_processor.get_num_unfinished_requests())
+        return Counters(self._steps.total, series.tokens(), held)
 
     def metrics(self) -> str:
         return series.text()

@@ -12,6 +12,7 @@ from arriero_api.contract import Phase
 from arriero_runtime.engine.vllm import arguments
 from arriero_runtime.engine.vllm.engine import VllmEngine
 from arriero_runtime.engine.vllm.explain import explained_exception
+from arriero_runtime.engine.vllm.steps import StepCount
 
 log = logging.getLogger(__name__)
 
@@ -44,8 +45,9 @@ class VllmLoader:
         args.served_model_name = list(names)
         _stay_offline()
         try:
-            client = await asyncio.to_thread(_start, args)
-            return await VllmEngine.attach(client, args)
+            steps = StepCount()
+            client = await asyncio.to_thread(_start, args, steps)
+            return await VllmEngine.attach(client, args, steps)
         except Exception as error:
             log.exception("the engine did not start")
             raise explained_exception(error, Phase.LOADING) from error
@@ -59,7 +61,7 @@ def _stay_offline() -> None:
     constants.HF_HUB_OFFLINE = True
 
 
-def _start(args: argparse.Namespace) -> Any:
+def _start(args: argparse.Namespace, steps: StepCount) -> Any:
     """The engine's client, with its processes started and the weights loaded. Blocking, for minutes."""
     from vllm.engine.arg_utils import AsyncEngineArgs
     from vllm.entrypoints.launchers.cli_args import propagate_flash_late_interaction
@@ -81,4 +83,5 @@ def _start(args: argparse.Namespace) -> Any:
         enable_log_requests=engine_args.enable_log_requests,
         aggregate_engine_logging=engine_args.aggregate_engine_logging,
         disable_log_stats=engine_args.disable_log_stats,
+        stat_loggers=[steps.logger_class()],
     )

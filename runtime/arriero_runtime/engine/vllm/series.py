@@ -4,19 +4,13 @@ from typing import Final
 
 from prometheus_client import REGISTRY, generate_latest
 
-from arriero_runtime.engine.protocol import Counters
-
-_STEPS: Final = "vllm:iteration_tokens_total_count"
 _TOKENS: Final = ("vllm:generation_tokens_total", "vllm:prompt_tokens_total")
 
 
-def counters() -> Counters:
-    """Steps and tokens since the start, over all engines. Looks at three series only."""
-    totals: dict[str, float] = {}
-    for metric in REGISTRY.restricted_registry([_STEPS, *_TOKENS]).collect():
-        for sample in metric.samples:
-            totals[sample.name] = totals.get(sample.name, 0.0) + sample.value
-    return Counters(int(totals.get(_STEPS, 0)), int(sum(totals.get(name, 0) for name in _TOKENS)))
+def tokens() -> int:
+    """Read and written since the start, over all engines. Looks at two series only."""
+    metrics = REGISTRY.restricted_registry(_TOKENS).collect()
+    return int(sum(sample.value for metric in metrics for sample in metric.samples if sample.name in _TOKENS))
 
 
 def text() -> str:
