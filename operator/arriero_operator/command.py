@@ -7,12 +7,16 @@ import os
 import secrets
 import socket
 from pathlib import Path
+from typing import Final
 
 from arriero_operator import logs, settings
 from arriero_operator.settings import SettingsError
 from arriero_operator.wiring import MakeReconcile, Options, serve
 
 _log = logging.getLogger("arriero_operator")
+
+LEASE: Final = "arriero-operator"
+"""Name of the Lease of an operator that no chart has installed."""
 
 
 def run(make_reconcile: MakeReconcile, arguments: list[str] | None = None) -> int:
@@ -30,6 +34,7 @@ def run(make_reconcile: MakeReconcile, arguments: list[str] | None = None) -> in
     options = Options(
         kubeconfig=given.kubeconfig,
         lease_namespace=given.namespace_of_lease,
+        lease=given.lease,
         identity=given.identity,
         probe_port=given.probe_port,
     )
@@ -55,6 +60,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--kubeconfig", type=Path, help="instead of the pod's service account")
     parser.add_argument(
         "--namespace-of-lease", default=os.environ.get("POD_NAMESPACE", ""), help="where the Lease is: POD_NAMESPACE"
+    )
+    parser.add_argument(
+        "--lease", default=os.environ.get("LEASE_NAME") or LEASE, help="its name, one for each installation: LEASE_NAME"
     )
     parser.add_argument("--identity", default=_identity(), help="holder of the Lease: POD_NAME")
     parser.add_argument("--probe-port", type=int, default=8080, help="/livez, /readyz, /metrics (%(default)s)")

@@ -19,6 +19,8 @@ _log = logging.getLogger(__name__)
 
 BACKOFF_FIRST: Final = 0.5
 BACKOFF_CAP: Final = 300.0
+LONGEST_RUN: Final = 90.0
+"""Seconds after which a reconcile is given up and tried again: requests to an API server that is away wait longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +54,13 @@ class Queue:
         workers: int,
         observer: Observer,
         jitter: Callable[[], float] = random.random,
+        longest: float = LONGEST_RUN,
     ) -> None:
         self._reconcile = reconcile
         self._workers = workers
         self._observer = observer
         self._jitter = jitter
+        self._longest = longest
         self._due: dict[Key, float] = {}
         self._heap: list[tuple[float, int, Key]] = []
         self._order = itertools.count()
@@ -158,7 +162,10 @@ class Queue:
     async def _work(self, key: Key) -> None:
         outcome: Result | Exception
         try:
-            outcome = await self._reconcile(key)
+            async with asyncio.timeout(self._longest) as bound:
+                outcome = await self._reconcile(key)
+        except TimeoutError as error:
+            outcome = TimeoutError(f"not done within {self._longest:g} s") if bound.expired() else error
         except Exception as error:
             outcome = error
         finally:

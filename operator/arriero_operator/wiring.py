@@ -28,9 +28,12 @@ from arriero_operator.startup import check_crd, check_rights, rights
 
 _log = logging.getLogger(__name__)
 
-LEASE: Final = "arriero-operator"
 STUCK: Final = 120.0
-"""Seconds after which a reconcile that has not ended makes the process not live."""
+"""Seconds after which a reconcile that has not ended makes the process not live.
+
+The queue gives up any that waits before that (`queue.LONGEST_RUN`), so that an API server that is away never ends the
+process: only one that cannot even be given up does.
+"""
 _EDGE_STOP: Final = 15.0
 _AWAY: Final = 5.0
 """Seconds between two tries to reach an API server that is away: to end would add the kubelet's back-off to that."""
@@ -44,10 +47,14 @@ class WatchEnded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How this process was started. `kubeconfig` None: the pod's service account. `identity`: unique to the process."""
+    """How this process was started. `kubeconfig` None: the pod's service account. `identity`: unique to the process.
+
+    `lease` is the name of the Lease in `lease_namespace`: another for each installation, which lead beside each other.
+    """
 
     kubeconfig: Path | None
     lease_namespace: str
+    lease: str
     identity: str
     probe_port: int
 
@@ -71,7 +78,7 @@ class Operator:
         kube = CachedKube(self._api, self._cache)
         settings, options = self._settings, self._options
         queue = Queue(make_reconcile(kube, self._cache, settings), settings.workers, self._metrics)
-        lease = Lease(self._api, options.lease_namespace, LEASE, options.identity)
+        lease = Lease(self._api, options.lease_namespace, options.lease, options.identity)
         resync = Resync(kube, self._cache, queue.add, settings.watch_namespaces, self._metrics.repaired)
         probes = self._probes(queue, resync)
         self._gauges(queue, lease)

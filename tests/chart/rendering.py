@@ -65,11 +65,11 @@ def helm(*arguments: str, stdin: str | None = None) -> str:
     return done.stdout
 
 
-def render(values: Mapping[str, Any] | None = None, apis: Sequence[str] = ()) -> Rendered:
-    """The chart as `helm install arriero` with `values` would send it, on a cluster that also has the `apis`."""
+def render(values: Mapping[str, Any] | None = None, apis: Sequence[str] = (), release: str = "arriero") -> Rendered:
+    """The chart as `helm install RELEASE` with `values` would send it, on a cluster that also has the `apis`."""
     text = helm(
         "template",
-        "arriero",
+        release,
         str(CHART),
         f"--namespace={NAMESPACE}",
         "--values=-",

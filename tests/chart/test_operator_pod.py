@@ -38,8 +38,19 @@ def test_its_settings_are_where_the_operator_reads_them() -> None:
 
 
 def test_it_knows_its_own_name_and_namespace() -> None:
-    paths = {entry["name"]: entry["valueFrom"]["fieldRef"]["fieldPath"] for entry in CONTAINER["env"]}
+    from_itself = [entry for entry in CONTAINER["env"] if "valueFrom" in entry]
+    paths = {entry["name"]: entry["valueFrom"]["fieldRef"]["fieldPath"] for entry in from_itself}
     assert paths == {"POD_NAME": "metadata.name", "POD_NAMESPACE": "metadata.namespace"}
+
+
+def test_releases_of_one_namespace_share_no_lease() -> None:
+    def lease(release: str) -> str:
+        (container,) = render(release=release).pod["spec"]["containers"]
+        (name,) = (entry["value"] for entry in container["env"] if entry["name"] == "LEASE_NAME")
+        return str(name)
+
+    assert lease("arriero") == "arriero"
+    assert lease("canary") == "canary-arriero"
 
 
 def test_its_probes_ask_the_port_that_it_names() -> None:

@@ -35,6 +35,8 @@ def test_at_rest_nothing_but_the_lease_is_written(
 ) -> None:
     running = operator(program=IDLE)
     eventually(lambda: "arriero_lease_held 1.0" in running.ask("/metrics")[1])
+    begin = AuditLog.now(control_plane.audit_log)
+    eventually(lambda: len(begin.writes(running.user)) >= 3, timeout=15)  # the start's own look around is over
     log = AuditLog.now(control_plane.audit_log)
     eventually(lambda: len(log.writes(running.user)) >= 3, timeout=15)
     assert {write.resource for write in log.writes(running.user)} == {"leases"}
@@ -94,6 +96,14 @@ def test_after_a_crash_another_takes_over_within_the_leases_time(operator: MakeO
     await_more(first, "m", 0)
     first.kill()
     await_more(second, "m", 0, timeout=14)
+
+
+def test_operators_of_two_installations_lead_beside_each_other(operator: MakeOperator, kubectl: Kubectl) -> None:
+    first = operator(program=IDLE, identity="first")
+    second = operator(program=(*IDLE, "--lease=canary"), identity="second")
+    eventually(lambda: all("arriero_lease_held 1.0" in one.ask("/metrics")[1] for one in (first, second)))
+    leases = {lease["metadata"]["name"]: lease["spec"]["holderIdentity"] for lease in kubectl.items("lease")}
+    assert leases == {"arriero-operator": "first", "canary": "second"}
 
 
 def test_the_loss_of_the_lease_ends_the_process(operator: MakeOperator, kubectl: Kubectl) -> None:
