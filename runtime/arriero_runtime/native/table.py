@@ -14,6 +14,15 @@ from arriero_runtime.server.routes import PLAIN, Handler, Kind, Methods, Route
 
 _OPENAI: Final = ("/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/embeddings")
 """The routes that are also below /v1/openai."""
+_INFERENCE: Final = "/v1/inference"
+_LEAN_ON: Final = {
+    f"{_INFERENCE}/completion": "/v1/completions",
+    f"{_INFERENCE}/batch-completion": "/v1/completions",
+    f"{_INFERENCE}/chat-completion": "/v1/chat/completions",
+    f"{_INFERENCE}/batch-chat-completion": "/v1/chat/completions",
+    f"{_INFERENCE}/embeddings": "/v1/embeddings",
+}
+"""What the inference routes ask of the engine's application."""
 
 
 class Native:
@@ -59,7 +68,8 @@ class Native:
         below = {f"{parent}/{{name}}": methods for parent, methods in self._below.items()}
         everything = {**PLAIN, **self._exact, **below}
         return {
-            path: {method: route.needs for method, route in methods.items()} for path, methods in everything.items()
+            path: {method: _LEAN_ON.get(path, route.needs) for method, route in methods.items()}
+            for path, methods in everything.items()
         }
 
 
@@ -71,9 +81,9 @@ def _inference(own: Inference) -> dict[str, Methods]:
         "batch-chat-completion": own.batch_chat_completion,
         "embeddings": own.embeddings,
     }
-    # They say themselves what this model cannot answer, in Llama Stack's way.
+    # They need no path: they say themselves what this model cannot answer, in Llama Stack's way.
     return {
-        f"/v1/inference/{name}": {"POST": Route(Kind.WORK, handler=handler, voice=NATIVE)}
+        f"{_INFERENCE}/{name}": {"POST": Route(Kind.WORK, handler=handler, voice=NATIVE)}
         for name, handler in handlers.items()
     }
 

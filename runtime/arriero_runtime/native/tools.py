@@ -68,7 +68,8 @@ def offered(request: wire.ChatOptions) -> Offer:
         raise invalid("tool_choice", f"'{choice}' is neither auto, required, none nor one of the tools")
     if config.system_message_behavior == "replace":
         raise invalid("tool_config.system_message_behavior", _NO_REPLACE)
-    payload = {"tools": _listed(tools), "tool_choice": _choice(choice)}
+    # A call that is forced is forced by a grammar: with the arguments' schema in it, it can always be made.
+    payload = {"tools": _listed(tools, strict=choice != "auto"), "tool_choice": _choice(choice)}
     return Offer(payload, names, () if shape is None else (_NO_FORMAT,))
 
 
@@ -90,11 +91,14 @@ def _choice(choice: str) -> str | dict[str, Any]:
     return {"type": "function", "function": {"name": choice}}
 
 
-def _listed(tools: Sequence[wire.Tool]) -> list[dict[str, Any]]:
+def _listed(tools: Sequence[wire.Tool], *, strict: bool) -> list[dict[str, Any]]:
     names = [tool.tool_name for tool in tools]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise invalid("tools", f"'{twice[0]}' is there twice")
-    return [{"type": "function", "function": _function(tool, f"tools[{i}]")} for i, tool in enumerate(tools)]
+    extra = {"strict": True} if strict else {}
+    return [
+        {"type": "function", "function": {**_function(tool, f"tools[{i}]"), **extra}} for i, tool in enumerate(tools)
+    ]
 
 
 def _function(tool: wire.Tool, where: str) -> dict[str, Any]:

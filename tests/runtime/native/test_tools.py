@@ -77,6 +77,12 @@ async def test_a_tools_parameters_become_a_json_schema(stack: Native) -> None:
     ]
 
 
+@pytest.mark.parametrize("choice", ["required", "get_weather"])
+async def test_the_arguments_of_a_forced_call_are_held_to_their_schema(stack: Native, choice: str) -> None:
+    await ask(stack, tool_config={"tool_choice": choice})
+    assert [tool["function"]["strict"] for tool in stack.script.last["tools"]] == [True]
+
+
 async def test_a_tool_without_parameters_takes_none_and_a_built_in_one_has_its_own(stack: Native) -> None:
     await ask(stack, tools=[{"tool_name": "now", "parameters": None}, {"tool_name": "brave_search"}])
     now, search = [tool["function"] for tool in stack.script.last["tools"]]

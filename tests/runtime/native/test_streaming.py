@@ -1,0 +1,49 @@
+"""The engine's stream may be cut anywhere."""
+
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arriero_runtime.engine.protocol import Message
+from arriero_runtime.native import completion
+from arriero_runtime.native.streaming import EventStream
+from tests.runtime.native.played import COUNT, text_piece
+
+EVENTS = [text_piece("Pä"), text_piece("ris: \n\n"), text_piece("", "stop"), COUNT]
+BYTES = b": ping\n\n" + b"".join(f"data: {json.dumps(event)}\n\n".encode() for event in EVENTS) + b"data: [DONE]\n\n"
+
+
+async def answered(pieces: list[bytes]) -> list[Message]:
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    stream = EventStream(completion.Stream(frozenset()), send, [(b"x-request-id", b"abc")])
+    for piece in pieces:
+        await stream.take(piece)
+    await stream.close()
+    return sent
+
+
+@given(st.lists(st.integers(0, len(BYTES)), max_size=8))
+async def test_events_are_the_same_however_their_bytes_arrive(cuts: list[int]) -> None:
+    at = sorted(cuts)
+    sent = await answered([BYTES[a:b] for a, b in zip([0, *at], [*at, len(BYTES)], strict=True)])
+    assert (b"x-request-id", b"abc") in sent[0]["headers"]
+    assert not sent[-1].get("more_body", False)
+    body = b"".join(message["body"] for message in sent[1:])
+    data = [line for line in body.decode().split("\n\n") if line.startswith("data:")]
+    chunks: list[dict[str, Any]] = [json.loads(line.removeprefix("data:")) for line in data]
+    assert [chunk["delta"] for chunk in chunks] == ["Pä", "ris: \n\n", ""]
+    assert b": ping\n\n" in body
+    assert b"[DONE]" not in body
+
+
+async def test_an_error_before_any_text_is_the_whole_answer_and_the_only_one() -> None:
+    error = {"error": {"message": "no", "code": 400}}
+    sent = await answered([f"data: {json.dumps(error)}\n\n".encode(), b": ping\n\n", b"data: [DONE]\n\n"])
+    assert [message["type"] for message in sent] == ["http.response.start", "http.response.body"]
+    assert sent[0]["status"] == 400
