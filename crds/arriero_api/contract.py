@@ -17,6 +17,8 @@ from enum import StrEnum
 from typing import Any, Final
 
 SCHEMA_VERSION: Final = 1
+_DETAIL_BYTES: Final = 200
+"""Of one detail, where a failure must be cut."""
 
 
 class ContractError(ValueError):
@@ -129,21 +131,24 @@ class Failure:
     details: Mapping[str, str | int] = field(default_factory=dict)
 
     def to_json(self, limit: int | None = None) -> str:
-        """One line of JSON of at most `limit` bytes: the message is cut, then the remedy, never the reason."""
+        """One line of JSON of at most `limit` bytes (1024 or more): each long detail is cut, then the message, then
+        the remedy; where that is not enough, all details go instead. Never the reason."""
         body = {
             "schemaVersion": SCHEMA_VERSION,
             **asdict(self),
             "phase": self.phase.value,
             "details": dict(self.details),
         }
-        text = json.dumps(body, ensure_ascii=False)
-        for key in ("message", "remedy"):
-            if limit is None or len(text.encode()) <= limit:
-                return text
-            surplus = len(text.encode()) - limit
-            body[key] = _cut(str(body[key]), surplus)
-            text = json.dumps(body, ensure_ascii=False)
-        return text
+        if limit is None or _size(body) <= limit:
+            return json.dumps(body, ensure_ascii=False)
+        for details in ({key: _at_most(value) for key, value in self.details.items()}, {}):
+            body |= {"message": self.message, "remedy": self.remedy, "details": details}
+            for key in ("message", "remedy"):
+                if (surplus := _size(body) - limit) > 0:
+                    body[key] = _cut(str(body[key]), surplus)
+            if _size(body) <= limit:
+                break
+        return json.dumps(body, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> "Failure":
@@ -289,6 +294,19 @@ def _adapters(body: Mapping[str, Any]) -> tuple[Registration, ...]:
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise ContractError(f"registrations: adapters: {error!r}") from error
+
+
+def _size(body: Mapping[str, Any]) -> int:
+    """Bytes as JSON."""
+    return len(json.dumps(body, ensure_ascii=False).encode())
+
+
+def _at_most(detail: str | int) -> str | int:
+    """A detail of at most `_DETAIL_BYTES` as JSON."""
+    if isinstance(detail, int):
+        return detail
+    surplus = len(json.dumps(detail, ensure_ascii=False).encode()) - _DETAIL_BYTES
+    return _cut(detail, surplus) if surplus > 0 else detail
 
 
 def _cut(text: str, surplus: int) -> str:

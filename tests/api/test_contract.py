@@ -78,11 +78,29 @@ def test_a_status_reads_back_as_it_was_written() -> None:
     assert RuntimeStatus.from_json(status.to_json()) == status
 
 
-@given(message=st.text(max_size=6000), remedy=st.text(max_size=6000))
-def test_a_failure_fits_the_termination_message_whatever_it_says(message: str, remedy: str) -> None:
-    text = Failure("EngineFailed", message, remedy).to_json(limit=4096)
+DETAILS = st.dictionaries(st.text(max_size=300), st.text(max_size=6000) | st.integers(), max_size=30)
+
+
+@given(message=st.text(max_size=6000), remedy=st.text(max_size=6000), details=DETAILS)
+def test_a_failure_fits_the_termination_message_whatever_it_says(
+    message: str, remedy: str, details: dict[str, str | int]
+) -> None:
+    text = Failure("EngineFailed", message, remedy, details=details).to_json(limit=4096)
     assert len(text.encode()) <= 4096
     assert Failure.from_json(text).reason == "EngineFailed"
+
+
+def test_a_long_detail_is_cut_before_the_message_and_the_short_ones_stay() -> None:
+    found = Failure("EngineFailed", "m" * 3000, "Mend it.", details={"file": "f" * 9000, "status": 404})
+    read = Failure.from_json(found.to_json(limit=4096))
+    assert (read.message, read.details["status"]) == (found.message, 404)
+    assert str(read.details["file"]).startswith("fff")
+
+
+def test_details_that_are_too_many_go_and_the_rest_stays() -> None:
+    found = Failure("EngineFailed", "short", "Mend it.", details={f"key {n}": "x" * 150 for n in range(100)})
+    read = Failure.from_json(found.to_json(limit=4096))
+    assert read == Failure("EngineFailed", "short", "Mend it.")
 
 
 def test_a_short_failure_is_not_cut() -> None:
