@@ -31,7 +31,12 @@ SCHEMA = _version()["schema"]["openAPIV3Schema"]
 
 def test_defaults_stand_only_where_the_operator_decides() -> None:
     defaults = {path for path, node in _nodes(SCHEMA) if path.startswith(".spec") and "default" in node}
-    assert defaults == {".spec.replicas", ".spec.serving.requestTimeoutSeconds"}
+    rollout = {"strategy", "surgeWaitSeconds", "surgeWaitMaxSeconds"}
+    assert defaults == {
+        ".spec.replicas",
+        ".spec.serving.requestTimeoutSeconds",
+        *(f".spec.rollout.{field}" for field in rollout),
+    }
 
 
 def test_every_field_of_the_spec_is_described() -> None:
