@@ -62,6 +62,7 @@ class Reconciler:
         if observed is None:
             return await self._gone(key)
         self._farewells.seen(observed.model)
+        farewell = await self._farewells.follow(key, observed.owner.uid)
         now = Round(observed, self._plan(observed))
         soonest = await self._ask(now)
         await self._withdraw(now)
@@ -69,7 +70,7 @@ class Reconciler:
         situation = assess(self._cache, now)
         await self._report(now, situation)
         await self._children.tidy(now)
-        return Result(requeue_after(now, soonest))
+        return Result(requeue_after(now, min((one for one in (soonest, farewell) if one is not None), default=None)))
 
     async def _gone(self, key: Key) -> Result:
         """The garbage collector removes the children."""

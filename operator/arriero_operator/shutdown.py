@@ -1,6 +1,11 @@
-"""The end of deleted models: nothing is done, the garbage collector removes the children; the drain is told of."""
+"""The end of deleted models: nothing is done, the garbage collector removes the children; the drain is told of.
+
+A model that is made anew under its name while pods of the deleted one still drain is another model: each uid has its
+own farewell.
+"""
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final
 
 from arriero_api import labels
@@ -13,6 +18,15 @@ from arriero_operator.render import names
 LOOK_AGAIN: Final = 1.0
 
 
+@dataclass(slots=True)
+class _Known:
+    """One model, by uid. `pods` are the uids of its pods when it was last seen; `told`: that they drain."""
+
+    model: Object
+    pods: set[str] = field(default_factory=set)
+    told: bool = False
+
+
 class Farewells:
     """Models that this process has seen and that may end."""
 
@@ -20,31 +34,54 @@ class Farewells:
         self._kube = kube
         self._cache = cache
         self._now = now
-        self._seen: dict[Key, Object] = {}
-        self._draining: set[str] = set()
+        self._known: dict[Key, dict[str, _Known]] = {}
 
     def seen(self, model: Object) -> None:
         """The model is there."""
         metadata = model["metadata"]
-        self._seen[(metadata["namespace"], metadata["name"])] = model
+        key = (metadata["namespace"], metadata["name"])
+        known = self._known.setdefault(key, {})
+        one = known.setdefault(metadata["uid"], _Known(model))
+        one.model = model
+        self._count(key, one)
 
-    async def follow(self, key: Key) -> float | None:
-        """The model is gone: tell of its pods. Seconds until the next look; None when its last pod has ended."""
-        model = self._seen.get(key)
-        if model is None:
-            return None
-        uid = model["metadata"]["uid"]
-        if self._pods(key):
-            if uid not in self._draining:
-                self._draining.add(uid)
-                await events.emit(self._kube, model, [events.shutdown_started()], self._now())
-            return LOOK_AGAIN
-        del self._seen[key]
-        if uid in self._draining:
-            self._draining.discard(uid)
-            await events.emit(self._kube, model, [events.shutdown_complete()], self._now())
-        return None
+    async def follow(self, key: Key, current: str = "") -> float | None:
+        """Tell of the pods of each model of this name that is gone; `current` is the uid of the one that is there.
+
+        Seconds until the next look; None when their last pod has ended.
+        """
+        known = self._known.get(key, {})
+        present = {pod["metadata"]["uid"]: pod for pod in self._pods(key)}
+        gone = [uid for uid in known if uid != current]
+        if gone and not current:
+            self._count(key, known[gone[-1]])
+        for uid in gone:
+            left = [present[pod] for pod in known[uid].pods if pod in present]
+            if not left:
+                await self._ended(known.pop(uid))
+            elif not known[uid].told and (not current or any(map(_deleting, left))):
+                known[uid].told = True
+                await self._emit(known[uid], events.shutdown_started())
+        if not known:
+            self._known.pop(key, None)
+        return LOOK_AGAIN if any(uid in known for uid in gone) else None
+
+    def _count(self, key: Key, one: _Known) -> None:
+        """Which pods are the model's: all but those of deleted namesakes."""
+        others = {pod for other in self._known[key].values() if other is not one for pod in other.pods}
+        one.pods = {pod["metadata"]["uid"] for pod in self._pods(key)} - others
+
+    async def _ended(self, one: _Known) -> None:
+        if one.told:
+            await self._emit(one, events.shutdown_complete())
+
+    async def _emit(self, one: _Known, event: events.Event) -> None:
+        await events.emit(self._kube, one.model, [event], self._now())
 
     def _pods(self, key: Key) -> list[Object]:
         found = self._cache.pods(key[0], names.stem(key[1]))
         return [pod for pod in found if (pod["metadata"].get("annotations") or {}).get(labels.OWNER) == key[1]]
+
+
+def _deleting(pod: Object) -> bool:
+    return "deletionTimestamp" in pod["metadata"]

@@ -1,0 +1,136 @@
+"""Deleted models are told of once, each by itself, also where another has come under the name."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from arriero_operator.cache import Cache
+from arriero_operator.kube.protocol import EVENTS, PODS, Kind, Object, Objects
+from arriero_operator.render import names
+from arriero_operator.shutdown import LOOK_AGAIN, Farewells
+
+KEY = ("team", "tiny")
+
+
+class FakeKube:
+    """Takes Events, and nothing else."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, str]] = []
+
+    async def create(self, kind: Kind, obj: Object) -> Object:
+        """As Kube.create."""
+        assert kind is EVENTS
+        self.events.append((obj["involvedObject"]["uid"], obj["reason"]))
+        return obj
+
+    async def get(self, kind: Kind, namespace: str, name: str) -> Object:
+        """Not needed here."""
+        raise NotImplementedError
+
+    async def list(
+        self, kind: Kind, namespace: str | None = None, labels: str = "", metadata_only: bool = False
+    ) -> Objects:
+        """Not needed here."""
+        raise NotImplementedError
+
+    async def apply(
+        self, kind: Kind, obj: Object, *, manager: str, force: bool = True, subresource: str = ""
+    ) -> Object:
+        """Not needed here."""
+        raise NotImplementedError
+
+    async def merge_patch(self, kind: Kind, namespace: str, name: str, patch: Mapping[str, Any]) -> Object:
+        """Not needed here."""
+        raise NotImplementedError
+
+    async def delete(self, kind: Kind, namespace: str, name: str, *, uid: str) -> None:
+        """Not needed here."""
+        raise NotImplementedError
+
+
+class World:
+    """Models and pods as the cache sees them."""
+
+    def __init__(self) -> None:
+        self.kube, self.cache = FakeKube(), Cache()
+        self.farewells = Farewells(self.kube, self.cache, lambda: "2026-01-01T00:00:00Z")
+        self._version = 0
+
+    def model(self, uid: str) -> None:
+        """The model of that uid is seen."""
+        self.farewells.seen({"metadata": {"namespace": KEY[0], "name": KEY[1], "uid": uid}})
+
+    def pod(self, name: str, deleting: bool = False) -> None:
+        """The pod is seen."""
+        self._version += 1
+        metadata = {
+            "namespace": KEY[0],
+            "name": name,
+            "uid": f"uid-{name}",
+            "resourceVersion": str(self._version),
+            "labels": names.child_labels(KEY[1]),
+            "annotations": names.child_annotations(KEY[1]),
+        }
+        self.cache.put(PODS, {"metadata": metadata | ({"deletionTimestamp": "t"} if deleting else {})})
+
+    def end(self, name: str) -> None:
+        """The pod is gone."""
+        self.cache.drop(PODS, KEY[0], name, f"uid-{name}")
+
+
+async def test_a_deleted_model_is_followed_until_its_last_pod_has_ended() -> None:
+    world = World()
+    world.pod("a")
+    world.model("one")
+    assert await world.farewells.follow(KEY, "one") is None
+    assert await world.farewells.follow(KEY) == LOOK_AGAIN
+    world.pod("a", deleting=True)
+    assert await world.farewells.follow(KEY) == LOOK_AGAIN
+    world.end("a")
+    assert await world.farewells.follow(KEY) is None
+    assert await world.farewells.follow(KEY) is None
+    assert world.kube.events == [("one", "ShutdownStarted"), ("one", "ShutdownComplete")]
+
+
+async def test_a_model_that_is_made_anew_while_old_pods_drain_hides_no_farewell() -> None:
+    world = World()
+    world.pod("a")
+    world.model("one")
+    await world.farewells.follow(KEY)
+    world.pod("a", deleting=True)
+    world.model("two")
+    assert await world.farewells.follow(KEY, "two") == LOOK_AGAIN
+    world.pod("b")
+    world.model("two")
+    world.end("a")
+    assert await world.farewells.follow(KEY, "two") is None
+    await world.farewells.follow(KEY)
+    world.end("b")
+    await world.farewells.follow(KEY)
+    assert world.kube.events == [
+        ("one", "ShutdownStarted"),
+        ("one", "ShutdownComplete"),
+        ("two", "ShutdownStarted"),
+        ("two", "ShutdownComplete"),
+    ]
+
+
+async def test_a_deletion_that_is_noticed_only_by_the_new_model_is_told_too() -> None:
+    world = World()
+    world.pod("a")
+    world.model("one")
+    world.model("two")
+    assert await world.farewells.follow(KEY, "two") == LOOK_AGAIN
+    assert world.kube.events == []
+    world.pod("a", deleting=True)
+    await world.farewells.follow(KEY, "two")
+    world.end("a")
+    assert await world.farewells.follow(KEY, "two") is None
+    assert world.kube.events == [("one", "ShutdownStarted"), ("one", "ShutdownComplete")]
+
+
+async def test_a_model_without_pods_goes_without_a_word() -> None:
+    world = World()
+    world.model("one")
+    assert await world.farewells.follow(KEY) is None
+    assert world.kube.events == []
