@@ -52,7 +52,9 @@ def control_plane() -> Iterator[ControlPlane]:
     try:
         admin = Kubectl(plane.bin, plane.kubeconfig)
         admin.run("apply", "--server-side", "-f", str(CRD))
-        admin.run("wait", "--for=condition=Established", "crd/inferencemodels.arriero.dev", "--timeout=30s")
+        # kubectl gives up at once on a resource that has no conditions yet.
+        established = ("wait", "--for=condition=Established", "crd/inferencemodels.arriero.dev", "--timeout=5s")
+        eventually(lambda: admin.run(*established), 30)
         yield plane
     finally:
         plane.stop()

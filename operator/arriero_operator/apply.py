@@ -14,7 +14,7 @@ from arriero_api import labels
 from arriero_api.contract import Failure
 from arriero_operator.cache import Cache
 from arriero_operator.diagnose.failures import failure
-from arriero_operator.kube.errors import Forbidden, Invalid, NotFound
+from arriero_operator.kube.errors import Conflict, Forbidden, Invalid, NotFound
 from arriero_operator.kube.protocol import MODELS, Kind, Kube, Object
 from arriero_operator.render.children import Owner, canonical
 
@@ -67,16 +67,13 @@ class Applier:
         live = self._cache.get(kind, owner.namespace, name) or await self._look(kind, owner.namespace, name)
         if live is None:
             await self._confirm(owner)
-            self._applied.pop(place, None)
-            for part in parts:
-                if part.opening is not None:
-                    await self._apply(kind, part.opening, part.manager)
+            self._applied[place], live = await self._open(owner, kind, parts)
         else:
             _check(owner, kind, live)
         memory = self._applied.setdefault(place, _Applied())
         same = live is not None and memory.looks == looks(live)
         for part in parts:
-            digest = hashlib.sha256(canonical(part.intent).encode()).hexdigest()
+            digest = _digest(part.intent)
             if same and memory.intents.get(part.manager) == digest:
                 continue
             live = await self._apply(kind, part.intent, part.manager)
@@ -96,6 +93,22 @@ class Applier:
         for place in [p for p in self._applied if p[1] == namespace and (p[2] == stem or p[2].startswith(f"{stem}-"))]:
             del self._applied[place]
 
+    async def _open(self, owner: Owner, kind: Kind, parts: Sequence[Part]) -> tuple[_Applied, Object | None]:
+        """Make the object. Nothing is taken by force: somebody else may have made one of this name since the look.
+
+        Raises ChildProblem and Leaving, as `_check`, for one that is not this model's.
+        """
+        opening = next((part for part in parts if part.opening is not None), parts[0])
+        intent = opening.opening or opening.intent
+        try:
+            made = await self._apply(kind, intent, opening.manager, force=False)
+        except Conflict:
+            found = await self._look(kind, owner.namespace, intent["metadata"]["name"])
+            if found is not None:
+                _check(owner, kind, found)
+            return _Applied(), found
+        return _Applied({opening.manager: _digest(intent)}, looks(made)), made
+
     async def _look(self, kind: Kind, namespace: str, name: str) -> Object | None:
         """Live: a foreign object is not in the cache, which holds labelled ones only."""
         try:
@@ -109,10 +122,10 @@ class Applier:
         if model is None or model["metadata"]["uid"] != owner.uid or "deletionTimestamp" in model["metadata"]:
             raise Leaving(f"the model {owner.name} is gone")
 
-    async def _apply(self, kind: Kind, intent: Object, manager: str) -> Object:
+    async def _apply(self, kind: Kind, intent: Object, manager: str, *, force: bool = True) -> Object:
         where = f"{kind.kind} {intent['metadata']['name']}"
         try:
-            return await self._kube.apply(kind, intent, manager=manager)
+            return await self._kube.apply(kind, intent, manager=manager, force=force)
         except Invalid as error:
             raise ChildProblem(failure("ChildRefused", f"{where}: {error.message}")) from error
         except Forbidden as error:
@@ -121,6 +134,10 @@ class Applier:
             if "being terminated" in error.message:
                 raise Leaving(error.message) from error
             raise ChildProblem(failure("ChildRefused", f"{where}: {error.message}"), 30.0) from error
+
+
+def _digest(intent: Object) -> str:
+    return hashlib.sha256(canonical(intent).encode()).hexdigest()
 
 
 def looks(live: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ import pytest
 from arriero_operator.apply import Applier, ChildProblem, Leaving, Part
 from arriero_operator.cache import Cache
 from arriero_operator.cached_kube import CachedKube
-from arriero_operator.kube.errors import Forbidden, Invalid, KubeError, NotFound
+from arriero_operator.kube.errors import Conflict, Forbidden, Invalid, KubeError, NotFound
 from arriero_operator.kube.protocol import MODELS, SERVICES, Kind, Object, Objects
 from arriero_operator.render import children
 from arriero_operator.render.children import Owner
@@ -47,6 +47,8 @@ class FakeApiServer:
         self, kind: Kind, obj: Object, *, manager: str, force: bool = True, subresource: str = ""
     ) -> Object:
         """As Kube.apply, for one manager."""
+        if not force and (kind.kind, obj["metadata"]["name"]) in self.objects:
+            raise Conflict("conflict with another manager", 409)
         self.writes += 1
         if self.refuses is not None:
             raise self.refuses
@@ -124,6 +126,30 @@ async def test_an_object_of_somebody_else_is_left_alone(metadata: Object) -> Non
         await applier.ensure(OWNER, SERVICES, [part()])
     assert caught.value.failure.reason == "ChildNameTaken"
     assert "Service 'tiny'" in caught.value.failure.message
+    assert server.writes == 0
+
+
+async def test_an_object_that_somebody_else_makes_between_the_look_and_the_write_is_left_alone() -> None:
+    server, cache, applier = made()
+    foreign = {"metadata": {"name": "tiny", "namespace": "team", "labels": {"app": "database"}}, "spec": {"x": 1}}
+
+    class Meddler(FakeApiServer):
+        async def get(self, kind: Kind, namespace: str, name: str) -> Object:
+            """The look for the model comes last before the write."""
+            if kind is MODELS:
+                server.put(SERVICES, foreign)
+            return await server.get(kind, namespace, name)
+
+        async def apply(
+            self, kind: Kind, obj: Object, *, manager: str, force: bool = True, subresource: str = ""
+        ) -> Object:
+            return await server.apply(kind, obj, manager=manager, force=force, subresource=subresource)
+
+    applier = Applier(CachedKube(Meddler(), cache), cache)
+    with pytest.raises(ChildProblem) as caught:
+        await applier.ensure(OWNER, SERVICES, [part()])
+    assert caught.value.failure.reason == "ChildNameTaken"
+    assert server.objects[(SERVICES.kind, "tiny")]["spec"] == {"x": 1}
     assert server.writes == 0
 
 
