@@ -1,6 +1,6 @@
 """Answers of a chat."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from arriero_runtime.native import calls, numbers
@@ -25,6 +25,25 @@ def whole(answer: Mapping[str, Any], offered: frozenset[str], message_ends: froz
             "tool_calls": made,
         },
         "logprobs": numbers.of_chat(choice.get("logprobs")) or None,
+    }
+
+
+def joined(events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """A ChatCompletionResponse from all chunks of a `Stream`."""
+    found = [event["event"] for event in events]
+    deltas = [event["delta"] for event in found]
+    texts = [delta["text"] for delta in deltas if delta["type"] == "text"]
+    settled = [(delta["parse_status"], delta["tool_call"]) for delta in deltas if delta["type"] == "tool_call"]
+    texts += [text for status, text in settled if status == "failed"]
+    return {
+        "metrics": events[-1]["metrics"],
+        "completion_message": {
+            "role": "assistant",
+            "content": "".join(texts),
+            "stop_reason": found[-1]["stop_reason"],
+            "tool_calls": [call for status, call in settled if status == "succeeded"],
+        },
+        "logprobs": [one for event in found for one in event["logprobs"] or ()] or None,
     }
 
 

@@ -45,7 +45,9 @@ class Facts:
 
         A name that means nothing here stays as it is, so that the engine refuses it.
         """
-        if name in self.life.status.names or not llama_names.means(name, self.repository):
+        status = self.life.status
+        known = name in status.names or any(one.name == name for one in status.adapters)
+        if known or not llama_names.means(name, self.repository):
             return name
         return self.own_name
 

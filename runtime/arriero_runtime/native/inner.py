@@ -93,9 +93,10 @@ class Caller:
         self.still_there()
         return answer
 
-    async def follow(self, path: str, payload: object, take: Callable[[bytes], Awaitable[None]]) -> Answer:
-        """The answer; a stream's body goes to `take` piece by piece. Raises ClientGone, and what `take` raises."""
-        answer = Answer()
+    async def follow(
+        self, path: str, payload: object, take: Callable[[bytes], Awaitable[None]], answer: Answer, part: str = ""
+    ) -> None:
+        """Fill `answer`; a stream's body goes to `take` piece by piece. Raises ClientGone, and what `take` raises."""
 
         async def pass_on(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -106,9 +107,8 @@ class Caller:
                 else:
                     answer.body += message.get("body", b"")
 
-        await self._call("POST", path, payload, "", pass_on)
+        await self._call("POST", path, payload, part, pass_on)
         self.still_there()
-        return answer
 
     def still_there(self) -> None:
         """Raises ClientGone."""

@@ -49,7 +49,9 @@ class Models:
     async def remove(self, scope: Scope, send: Send) -> None:
         """403 likewise."""
         name = scope["path"].rpartition(f"{PATH}/")[2]
-        if name == self._facts.own_name:
+        if any(one.name == name for one in self._facts.life.status.adapters):
+            remedy = f"take it out of spec.lora.adapters: kubectl edit inferencemodel {self._resource}"
+        elif name == self._facts.own_name:
             remedy = f"kubectl delete inferencemodel {self._resource}"
         else:
             remedy = self._patch([alias for alias in self._facts.life.status.names[1:] if alias != name])

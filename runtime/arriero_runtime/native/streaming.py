@@ -4,7 +4,7 @@ Nothing is sent before the engine's first event, so that an error known by then 
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from arriero_runtime.engine.protocol import Send
@@ -23,59 +23,79 @@ class Translator(Protocol):
         """The last chunks; `complete` tells that the engine has said so. Raises Refused for an answer broken off."""
 
 
-class EventStream:
-    """`headers` go with the response."""
+class Events:
+    """The engine's stream, translated as its bytes arrive. `error` is what ended it before its time."""
 
-    def __init__(self, translator: Translator, send: Send, headers: Iterable[Header]) -> None:
+    def __init__(self, translator: Translator) -> None:
         self._translator = translator
-        self._send = send
-        self._headers = list(headers)
         self._rest = b""
-        self._started = False
-        self._over = False
+        self.over = False
+        self.error: Refused | None = None
 
-    async def take(self, data: bytes) -> None:
-        """Some bytes of the engine's stream, which need not end where an event does."""
-        if self._over:
-            return
-        *events, self._rest = (self._rest + data).split(b"\n\n")
+    def take(self, data: bytes) -> tuple[list[dict[str, Any]], bytes]:
+        """Chunks and comments in some bytes, which need not end where an event does."""
         chunks: list[dict[str, Any]] = []
         comments = b""
-        try:
-            for event in events:
-                if event.startswith(b":"):
-                    comments += event + b"\n\n"
-                elif event.startswith(b"data:") and not self._over:
-                    chunks += self._translated(event.removeprefix(b"data:").strip())
-        except Refused as error:
-            await self._write(_encoded(chunks))
-            await self.fail(error)
-        else:
-            await self._write(_encoded(chunks) + comments)
+        *events, self._rest = (self._rest + data).split(b"\n\n")
+        for event in events:
+            if self.over:
+                break
+            if event.startswith(b":"):
+                comments += event + b"\n\n"
+            elif event.startswith(b"data:"):
+                chunks += self._guarded(event.removeprefix(b"data:").strip())
+        return chunks, comments
 
-    def _translated(self, data: bytes) -> list[dict[str, Any]]:
-        if data == b"[DONE]":
-            self._over = True
-            return self._translator.end(complete=True)
+    def close(self) -> list[dict[str, Any]]:
+        """What is left to say when the stream has ended."""
+        return [] if self.over else self._guarded(None)
+
+    def _guarded(self, data: bytes | None) -> list[dict[str, Any]]:
+        try:
+            return self._translated(data)
+        except Refused as error:
+            self.over, self.error = True, error
+            return []
+
+    def _translated(self, data: bytes | None) -> list[dict[str, Any]]:
+        if data is None or data == b"[DONE]":
+            self.over = True
+            return self._translator.end(complete=data is not None)
         chunk = json.loads(data)
         if isinstance(chunk.get("error"), dict):
             raise from_engine(_status(chunk["error"].get("code")), chunk)
         return self._translator.feed(chunk)
 
+
+class EventStream:
+    """Sends them on. `headers` gives those that go with the response."""
+
+    def __init__(self, translator: Translator, send: Send, headers: Callable[[], Iterable[Header]]) -> None:
+        self._events = Events(translator)
+        self._send = send
+        self._headers = headers
+        self._started = False
+        self._failed = False
+
+    async def take(self, data: bytes) -> None:
+        """Some bytes of the engine's stream."""
+        chunks, comments = self._events.take(data)
+        await self._write(_encoded(chunks) + comments)
+        await self._tell_error()
+
     async def close(self) -> None:
         """The engine's stream has ended."""
-        if not self._over:
-            self._over = True
-            try:
-                await self._write(_encoded(self._translator.end(complete=False)))
-            except Refused as error:
-                await self.fail(error)
+        await self._write(_encoded(self._events.close()))
+        await self._tell_error()
         if self._started:
             await self._send({"type": "http.response.body", "body": b""})
 
-    async def fail(self, error: Refused) -> None:
+    async def _tell_error(self) -> None:
         """An answer with the error's status, or an event where the answer has begun."""
-        self._over = True
+        error = self._events.error
+        if error is None or self._failed:
+            return
+        self._failed = True
         if self._started:
             await self._write(f"data: {NATIVE.event(error.refusal)}\n\n".encode())
         else:
@@ -86,7 +106,7 @@ class EventStream:
             return
         if not self._started:
             self._started = True
-            headers = [(b"content-type", b"text/event-stream; charset=utf-8"), *self._headers]
+            headers = [(b"content-type", b"text/event-stream; charset=utf-8"), *self._headers()]
             await self._send({"type": "http.response.start", "status": 200, "headers": headers})
         await self._send({"type": "http.response.body", "body": data, "more_body": True})
 

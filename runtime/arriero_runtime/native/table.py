@@ -4,6 +4,7 @@ from typing import Final
 
 from arriero_runtime.engine.protocol import Scope
 from arriero_runtime.native import models, service
+from arriero_runtime.native.asking import CHAT, COMPLETION, EMBEDDINGS
 from arriero_runtime.native.errors import NATIVE, SILENT
 from arriero_runtime.native.facts import Facts
 from arriero_runtime.native.inference import Inference
@@ -12,15 +13,15 @@ from arriero_runtime.native.service import Service
 from arriero_runtime.native.undone import OPENAI_PREFIX, cannot_read_done, without_done
 from arriero_runtime.server.routes import PLAIN, Handler, Kind, Methods, Route
 
-_OPENAI: Final = ("/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/embeddings")
+_OPENAI: Final = (CHAT, COMPLETION, "/v1/responses", EMBEDDINGS)
 """The routes that are also below /v1/openai."""
 _INFERENCE: Final = "/v1/inference"
 _LEAN_ON: Final = {
-    f"{_INFERENCE}/completion": "/v1/completions",
-    f"{_INFERENCE}/batch-completion": "/v1/completions",
-    f"{_INFERENCE}/chat-completion": "/v1/chat/completions",
-    f"{_INFERENCE}/batch-chat-completion": "/v1/chat/completions",
-    f"{_INFERENCE}/embeddings": "/v1/embeddings",
+    f"{_INFERENCE}/completion": COMPLETION,
+    f"{_INFERENCE}/batch-completion": COMPLETION,
+    f"{_INFERENCE}/chat-completion": CHAT,
+    f"{_INFERENCE}/batch-chat-completion": CHAT,
+    f"{_INFERENCE}/embeddings": EMBEDDINGS,
 }
 """What the inference routes ask of the engine's application."""
 

@@ -76,6 +76,16 @@ class Script:
         return self.asked[-1].body
 
 
+def _streamed(answer: Answer) -> Answer:
+    """A whole chat as a stream."""
+    choice = answer.body["choices"][0]
+    message = choice["message"]
+    calls = [{**call, "index": number} for number, call in enumerate(message.get("tool_calls") or [])]
+    first = piece(content=message["content"], logprobs=choice["logprobs"])
+    last = piece(choice["finish_reason"], stop_reason=choice["stop_reason"], tool_calls=calls)
+    return Answer(events=[first, last, COUNT])
+
+
 class PlayedEngine(ScriptedEngine):
     """Answers by its script; refuses names that it does not serve."""
 
@@ -102,6 +112,8 @@ class PlayedEngine(ScriptedEngine):
             answer = self.script.play(body)
         if answer.wait and not await self._released(receive):
             return
+        if body.get("stream") and answer.status == 200 and answer.events is None:
+            answer = _streamed(answer)
         if answer.events is None:
             await self._json(send, answer.status, answer.body)
         else:

@@ -82,6 +82,7 @@ def test_a_chat_says_the_same_both_ways(
     stream = chat.Stream(OFFERED, ENDS)
     events = [event for one in chunks for event in stream.feed(one)] + stream.end(complete=True)
     assert joined(events) == whole
+    assert chat.joined(events) == whole
 
 
 def joined(events: list[dict[str, Any]]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ async def answered(pieces: list[bytes]) -> list[Message]:
     async def send(message: Message) -> None:
         sent.append(message)
 
-    stream = EventStream(completion.Stream(frozenset()), send, [(b"x-request-id", b"abc")])
+    stream = EventStream(completion.Stream(frozenset()), send, lambda: [(b"x-request-id", b"abc")])
     for piece in pieces:
         await stream.take(piece)
     await stream.close()

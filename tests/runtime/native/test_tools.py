@@ -231,6 +231,25 @@ async def test_a_call_without_arguments_and_one_whose_stream_names_no_finish_suc
     assert found[-1]["stop_reason"] == "end_of_message"
 
 
+async def test_a_whole_answer_with_tools_is_read_as_its_stream_is(stack: Native) -> None:
+    await ask(stack)
+    assert stack.script.last["stream"] is True
+    await ask(stack, tool_config={"tool_choice": "none"})
+    assert "stream" not in stack.script.last
+
+
+async def test_the_engines_refusal_of_tools_is_400_whole_and_streamed(stack: Native) -> None:
+    stack.script.always(Answer({"error": {"message": "no parser", "code": 400}}, 400))
+    assert await ask(stack) == (400, {"detail": "Invalid value: no parser"})
+    assert await ask(stack, stream=True) == (400, {"detail": "Invalid value: no parser"})
+
+
+async def test_an_error_in_the_middle_of_calls_is_an_error_for_the_whole_answer(stack: Native) -> None:
+    dead = {"error": {"message": "dead", "code": 500}}
+    stack.script.always(Answer(events=[piece(tool_calls=[made(0, "get_weather")]), dead]))
+    assert await ask(stack) == (500, {"detail": "dead"})
+
+
 async def test_calls_and_answers_of_earlier_turns_reach_the_engine(stack: Native) -> None:
     one = {"call_id": "call-1", "tool_name": "get_weather", "arguments": {"place": "Rome"}, "arguments_json": None}
     two = {"call_id": "call-2", "tool_name": "brave_search", "arguments": '{"query": "Rome"}'}

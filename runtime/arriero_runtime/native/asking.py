@@ -1,0 +1,108 @@
+"""What is asked of the engine's application, and the answers in Llama Stack's form."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any, Final
+
+from arriero_runtime.engine.protocol import Send
+from arriero_runtime.native import chat, completion
+from arriero_runtime.native.errors import Refused, from_engine, unknown_model
+from arriero_runtime.native.inner import Answer, Caller
+from arriero_runtime.native.streaming import Events, EventStream, Translator
+from arriero_runtime.server.answers import reply
+
+CHAT: Final = "/v1/chat/completions"
+COMPLETION: Final = "/v1/completions"
+EMBEDDINGS: Final = "/v1/embeddings"
+_STREAM: Final = {"stream": True, "stream_options": {"include_usage": True}}
+_NOTE: Final = b"x-arriero-note"
+Payload = dict[str, Any]
+Found = tuple[dict[str, Any], Answer]
+
+
+async def completed(caller: Caller, payload: Payload, message_ends: frozenset[int], part: str) -> Found:
+    """A CompletionResponse. Raises Refused; so do the others."""
+    answer = await caller.ask("POST", COMPLETION, payload, part)
+    return completion.whole(checked(answer, payload), message_ends), answer
+
+
+async def chatted(
+    caller: Caller, payload: Payload, offered: frozenset[str], message_ends: frozenset[int], part: str
+) -> Found:
+    """A ChatCompletionResponse.
+
+    With tools it is put together from a stream: the engine's parsers of whole answers and of streams do not always
+    agree, on calls that are cut off for example.
+    """
+    if not offered:
+        answer = await caller.ask("POST", CHAT, payload, part)
+        return chat.whole(checked(answer, payload), offered, message_ends), answer
+    events = Events(chat.Stream(offered, message_ends))
+    found: list[dict[str, Any]] = []
+
+    async def take(data: bytes) -> None:
+        found.extend(events.take(data)[0])
+
+    answer = Answer()
+    await caller.follow(CHAT, {**payload, **_STREAM}, take, answer, part)
+    _must_stream(answer, payload)
+    found += events.close()
+    if events.error is not None:
+        raise events.error
+    return chat.joined(found), answer
+
+
+async def streamed(
+    caller: Caller, path: str, payload: Payload, translator: Translator, send: Send, notes: Iterable[str]
+) -> None:
+    """Answers with a stream."""
+    answer = Answer()
+    stream = EventStream(translator, send, lambda: _headers(answer, notes))
+    await caller.follow(path, {**payload, **_STREAM}, stream.take, answer)
+    _must_stream(answer, payload)
+    await stream.close()
+
+
+async def batched(questions: Sequence[Callable[[str], Awaitable[Found]]]) -> list[dict[str, Any]]:
+    """All at once, answered in order. Raises Refused with every error where some fail."""
+    asked = (question(f"-{number}") for number, question in enumerate(questions))
+    found = await asyncio.gather(*asked, return_exceptions=True)
+    refused = {number: item for number, item in enumerate(found) if isinstance(item, Refused)}
+    answers: list[dict[str, Any]] = []
+    for item in found:
+        if isinstance(item, tuple):
+            answers.append(item[0])
+        elif not isinstance(item, Refused):
+            raise item
+    if refused:
+        words = "; ".join(f"item {number}: {error}" for number, error in refused.items())
+        raise Refused(max(error.status for error in refused.values()), words)
+    return answers
+
+
+async def answered(send: Send, body: object, answer: Answer | None = None, notes: Iterable[str] = ()) -> None:
+    """The whole response. `notes` tell the caller what had no effect."""
+    headers = _headers(answer or Answer(), notes)
+    pairs = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
+    await reply(send, 200, json.dumps(body, ensure_ascii=False), pairs)
+
+
+def checked(answer: Answer, payload: Payload) -> Any:
+    """The answer's JSON. Raises Refused for an error of the engine's."""
+    found = answer.json
+    if answer.status == 200 and isinstance(found, dict):
+        return found
+    if answer.status == 404:
+        raise unknown_model(payload["model"])
+    raise from_engine(answer.status, found)
+
+
+def _must_stream(answer: Answer, payload: Payload) -> None:
+    if answer.status != 200 or not answer.stream:
+        checked(answer, payload)
+        raise Refused(500, "The engine did not stream its answer.")
+
+
+def _headers(answer: Answer, notes: Iterable[str]) -> list[tuple[bytes, bytes]]:
+    return [*answer.headers, *((_NOTE, note.encode("ascii")) for note in notes)]
