@@ -1,13 +1,14 @@
 """From the engine's log lines to a typed failure. Standard library only: runs inside the supervisor."""
 
 import re
+from dataclasses import replace
 from typing import Final
 
 from arriero_api.contract import Failure, Phase
 from arriero_api.reasons import reason
 from arriero_runtime.diagnosis.causes import ENGINE, EVERYWHERE, Cause, Causes
 from arriero_runtime.diagnosis.kinds import KINDS, Kind
-from arriero_runtime.diagnosis.scrub import scrub
+from arriero_runtime.diagnosis.scrub import scrubbed
 
 UNKNOWN: Final = "EngineFailed"
 _MESSAGE_CHARACTERS: Final = 500
@@ -56,14 +57,8 @@ class Diagnosis:
         cause = self._causes.cause(ENGINE if engine_only else EVERYWHERE)
         if cause is None:
             return None
-        found = explain(cause)
-        return Failure(
-            found.reason,
-            shorten(scrub(found.message, self._secrets)),
-            found.remedy,
-            found.phase,
-            {key: scrub(v, self._secrets) if isinstance(v, str) else v for key, v in found.details.items()},
-        )
+        found = scrubbed(explain(cause), self._secrets)
+        return replace(found, message=shorten(found.message))
 
 
 def explain(cause: Cause) -> Failure:

@@ -2,7 +2,10 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
+
+from arriero_api.contract import Failure
 
 HIDDEN: Final = "[hidden]"
 
@@ -29,6 +32,16 @@ _SHORTEST: Final = 6
 def secret_values(environment: Mapping[str, str]) -> frozenset[str]:
     """The values in `environment` whose names say that they are secret."""
     return frozenset(v for name, v in environment.items() if _SECRET_NAME.search(name) and len(v) >= _SHORTEST)
+
+
+def scrubbed(failure: Failure, secrets: frozenset[str]) -> Failure:
+    """`failure` with message, remedy and details scrubbed."""
+    return replace(
+        failure,
+        message=scrub(failure.message, secrets),
+        remedy=scrub(failure.remedy, secrets),
+        details={key: scrub(v, secrets) if isinstance(v, str) else v for key, v in failure.details.items()},
+    )
 
 
 def scrub(text: str, secrets: frozenset[str] = frozenset()) -> str:

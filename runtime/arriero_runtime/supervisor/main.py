@@ -12,7 +12,7 @@ from arriero_api import pod
 from arriero_api.contract import Failure, Phase
 from arriero_runtime.cli import ServeOptions, UsageError, parse, termination_log
 from arriero_runtime.diagnosis import Diagnosis, make_failure
-from arriero_runtime.diagnosis.scrub import secret_values
+from arriero_runtime.diagnosis.scrub import scrubbed, secret_values
 from arriero_runtime.supervisor import exitcodes, tree
 from arriero_runtime.supervisor.child import Child
 from arriero_runtime.supervisor.control import Control
@@ -44,7 +44,7 @@ def run(argv: Sequence[str], signals: Signals, settings: Settings | None = None)
 
 
 def _broken(message: str) -> Failure:
-    return make_failure("RuntimeExited", f"The supervisor cannot work: {message}")
+    return scrubbed(make_failure("RuntimeExited", f"The supervisor cannot work: {message}"), secret_values(os.environ))
 
 
 def _version() -> str:
@@ -62,11 +62,12 @@ class Container:
         self._options = options
         self._settings = settings
         self._signals = signals
-        self._diagnosis = Diagnosis(secret_values(os.environ))
+        secrets = secret_values(os.environ)
+        self._diagnosis = Diagnosis(secrets)
         self._lines = Lines(self._diagnosis.feed)
         self._log = Copy("log", settings.log_bytes, write_fully(sys.stdout.fileno()), tell_gaps=True)
         self._parser = Copy("parser", settings.parser_bytes, self._lines)
-        self._state = State(settings.fresh, settings.stuck)
+        self._state = State(settings.fresh, settings.stuck, secrets)
 
     def live(self, argv: Sequence[str]) -> int:
         """From the open control port to the exit code."""

@@ -7,6 +7,7 @@ from typing import Final
 
 from arriero_api.contract import Failure, Phase, Progress, RuntimeStatus
 from arriero_runtime.channel import Drained, Failed, Heartbeat, Message, MetricsSnapshot, Status
+from arriero_runtime.diagnosis.scrub import scrubbed
 from arriero_runtime.stuck import Stuck
 
 _FIRST: Final = RuntimeStatus(Phase.RESOLVING, Progress(None, "the server starts"))
@@ -18,9 +19,16 @@ class State:
     """`heard_at` and the other times are of `clock`, in seconds.
 
     Not ready: after `fresh` seconds without a word of the server, after `stuck` seconds without a step of its engine.
+    What the server says of failures is kept without `secrets` and what looks like one.
     """
 
-    def __init__(self, fresh: float, stuck: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        fresh: float,
+        stuck: float,
+        secrets: frozenset[str] = frozenset(),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         now = clock()
         self.clock = clock
         self.status = _FIRST
@@ -40,6 +48,7 @@ class State:
         self.reached = _FIRST.phase
         """The last phase of the start or of serving that the server was in."""
         self._fresh = fresh
+        self._secrets = secrets
         self._longest_stuck = stuck
         self._stuck = Stuck(now)
 
@@ -55,11 +64,13 @@ class State:
             case MetricsSnapshot(text):
                 self.snapshot, self.snapshot_at = text, self.heard_at
             case Failed(failure):
-                self.failed = self.failed or failure
+                self.failed = self.failed or scrubbed(failure, self._secrets)
             case Drained():
                 self.drained = message
 
     def _hear_status(self, status: RuntimeStatus) -> None:
+        if status.failure:
+            status = replace(status, failure=scrubbed(status.failure, self._secrets))
         if (status.phase, status.progress) != (self.status.phase, self.status.progress):
             self.progressed_at = self.heard_at
         if status.phase not in _ENDS:

@@ -107,6 +107,18 @@ def names_its_failure(fake: Fake) -> int:
     return 3
 
 
+def tells_a_secret(fake: Fake) -> int:
+    secret = os.environ["ACME_API_KEY"]
+    failure = Failure(
+        "SourceUnreachable", f"no {secret}", f"use {secret}", Phase.RESOLVING, {"hub": f"https://u:{secret}@hub"}
+    )
+    fake.channel.send(Status(RuntimeStatus(Phase.FAILED, failure=failure)))
+    fake.gate()
+    fake.channel.send(Failed(failure))
+    fake.channel.flush(5)
+    return 3
+
+
 def lingers_after_its_failure(fake: Fake) -> int:
     fake.failed("SourceUnreachable", "no answer")
     signal.pause()

@@ -6,6 +6,7 @@ import pytest
 
 from arriero_runtime.supervisor import exitcodes
 from tests.runtime.supervisor.conftest import Starter
+from tests.runtime.supervisor.harness import until
 
 
 @pytest.mark.parametrize(
@@ -66,6 +67,22 @@ def test_what_the_server_says_of_its_failure_is_passed_on_with_its_details(start
     assert failure is not None
     assert failure.details == {"repository": "acme/tiny"}
     assert failure.phase == "Resolving"
+
+
+def test_what_the_server_says_of_its_failure_leaves_without_secrets(
+    start: Starter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACME_API_KEY", "s3cr3t-v4lue")
+    supervised = start("tells_a_secret")
+    with supervised.gate():
+        told = until(lambda: (status := supervised.status()) and status.failure, "the failure")
+    supervised.ended()
+    for failure in (told, supervised.failure()):
+        assert failure is not None
+        assert "[hidden]" in failure.message
+        assert "[hidden]" in failure.remedy
+        assert "s3cr3t" not in failure.to_json()
+    assert "s3cr3t" not in supervised.text()
 
 
 def test_an_engine_that_makes_no_step_is_ended_as_hung(start: Starter) -> None:

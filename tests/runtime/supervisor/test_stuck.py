@@ -16,7 +16,7 @@ class Watched:
 
     def __init__(self) -> None:
         self.now = 0.0
-        self.state = State(SETTINGS.fresh, SETTINGS.stuck, lambda: self.now)
+        self.state = State(SETTINGS.fresh, SETTINGS.stuck, clock=lambda: self.now)
         self.state.alive = True
         self.state.hear(Status(RuntimeStatus(Phase.READY)))
 
