@@ -23,7 +23,8 @@ from arriero_runtime.server.pulse import Pulse, death
 from arriero_runtime.server.tasks import Tasks
 
 _FLUSH_SECONDS: Final = 2.0
-_ENGINE_SECONDS: Final = ENGINE_STOP_SECONDS - 5
+_ENGINE_SECONDS: Final = ENGINE_STOP_SECONDS - 8
+"""The rest of the engine's time is for the last words of aborted requests."""
 _LAST_WORDS_SECONDS: Final = 1.0
 log = logging.getLogger(__name__)
 
@@ -161,6 +162,7 @@ class Serving:
         self._listen_no_more()
         self._pulse.close()
         await self._tasks.cancel()
+        await self.names.adapters.close()
         listening.close()
         if self._channel is not None:
             await asyncio.to_thread(self._channel.flush, _FLUSH_SECONDS)

@@ -16,6 +16,7 @@ from arriero_runtime.diagnosis.scrub import scrubbed, secret_values
 from arriero_runtime.supervisor import exitcodes, tree
 from arriero_runtime.supervisor.child import Child
 from arriero_runtime.supervisor.control import Control
+from arriero_runtime.supervisor.deadline import Deadline
 from arriero_runtime.supervisor.ending import End, describe, leave, meaning, oom_kills
 from arriero_runtime.supervisor.log import Copy, Lines, Pump, write_fully
 from arriero_runtime.supervisor.memory import Memory, inputs_hash, wait_seconds
@@ -67,6 +68,7 @@ class Container:
         self._lines = Lines(self._diagnosis.feed)
         self._log = Copy("log", settings.log_bytes, write_fully(sys.stdout.fileno()), tell_gaps=True)
         self._parser = Copy("parser", settings.parser_bytes, self._lines)
+        self._closing: Deadline | None = None
         self._state = State(settings.fresh, settings.stuck, secrets)
 
     def live(self, argv: Sequence[str]) -> int:
@@ -96,13 +98,21 @@ class Container:
 
     def end(self, failure: Failure | None) -> int:
         """Kill what is left, write the termination message and let the log be read; returns the exit code."""
-        if left := tree.kill_all(self._settings.kill, lambda reaped: None):
+        self._leave(failure)
+        closing = self._closing or self._close_by(None)
+        if left := tree.kill_all(closing.at_most(self._settings.kill), lambda reaped: None):
             self.say(f"cannot kill: {left}")
+        self._log.close(closing.left())
+        return exitcodes.exit_code(failure.reason) if failure else exitcodes.STOPPED
+
+    def _leave(self, failure: Failure | None) -> None:
         problem = leave(failure, self._options.termination_log, pod.TERMINATION_LOG_BYTES)
         if problem:
             self.say(f"the termination message cannot be written: {problem}")
-        self._log.close(self._settings.last_words)
-        return exitcodes.exit_code(failure.reason) if failure else exitcodes.STOPPED
+
+    def _close_by(self, patience_ends: float | None) -> Deadline:
+        own = time.monotonic() + self._settings.last_words
+        return Deadline(own if patience_ends is None else min(own, patience_ends))
 
     def _serve(self, argv: Sequence[str], memory: Memory) -> Failure | None:
         if self._signals.stop_requested:
@@ -113,10 +123,8 @@ class Container:
         pump = Pump(child.output, (self._log, self._parser))
         supervisor = Supervisor(self._options, settings, self._signals, self._state, self.say, memory.forget)
         supervisor.watch(child)
-        tree.kill_all(settings.kill, child.note)
-        pump.join(settings.last_words)
-        self._parser.close(settings.last_words)
-        self._lines.finish()
+        self._closing = self._close_by(supervisor.patience_ends)
+        tree.kill_all(self._closing.at_most(settings.kill), child.note)
         end = End(
             child.wait_status,
             self._state.stopping,
@@ -124,11 +132,18 @@ class Container:
             self._state.failed or self._state.status.failure,
             supervisor.complaint,
             oom_kills(settings.memory_events) > killed_before,
-            self._diagnosis.failure(engine_only=self._state.was_ready),
         )
+        # Whatever happens while the log is read: this much is told.
+        self._leave(meaning(end))
+        self._read_log(pump, self._closing)
         self.say(f"the server {describe(child.wait_status)}")
-        failure = meaning(end)
+        failure = meaning(replace(end, told=self._diagnosis.failure(engine_only=self._state.was_ready)))
         return failure and self._with_phase(failure)
+
+    def _read_log(self, pump: Pump, closing: Deadline) -> None:
+        pump.join(closing.left())
+        self._parser.close(closing.left())
+        self._lines.finish()
 
     def _with_phase(self, failure: Failure) -> Failure:
         """Where the one who told the failure named no phase: the last one reached."""
@@ -138,7 +153,8 @@ class Container:
         seconds = wait_seconds(seen, self._settings.first_wait, self._settings.longest_wait)
         if not seconds:
             return
-        leave(failure, self._options.termination_log, pod.TERMINATION_LOG_BYTES)
+        self._closing = None
+        self._leave(failure)
         self.say(f"a retry cannot mend this: the next one is in {seconds:.0f} s")
         deadline = time.monotonic() + seconds
         while not self._signals.stop_requested and (left := deadline - time.monotonic()) > 0:

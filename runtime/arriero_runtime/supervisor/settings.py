@@ -45,7 +45,10 @@ class Settings:
     """From the signal to stop until a server that is still starting is killed."""
     stop_engine: float = float(pod.ENGINE_STOP_SECONDS)
     last_words: float = 10.0
-    """From the server's own `Failed` until it is killed, and from its end until its log has been read."""
+    """From the server's own `Failed` until it is killed, and from its end until everything is killed and its log has
+    been read: one bound for all of that."""
+    margin: float = pod.GRACE_MARGIN_SECONDS - 1.0
+    """After a stop the same has this much time beyond that of the requests and the engine; then comes SIGKILL."""
     kill: float = 5.0
     """How long killed processes are waited for."""
     first_wait: float = 60.0

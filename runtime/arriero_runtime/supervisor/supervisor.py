@@ -37,6 +37,13 @@ class Supervisor:
         self._deadline: float | None = None
         self.complaint: Failure | None = None
 
+    @property
+    def patience_ends(self) -> float | None:
+        """By the monotonic clock: after it the supervisor itself may be killed; None where nobody has asked to stop."""
+        if self._deadline is None or not self._state.stopping:
+            return None
+        return self._deadline + self._settings.margin
+
     def watch(self, child: Child) -> None:
         """Returns once the server has ended or must be killed; reaps all the time."""
         self._state.alive = True

@@ -75,9 +75,11 @@ def test_what_the_server_says_of_its_failure_leaves_without_secrets(
     monkeypatch.setenv("ACME_API_KEY", "s3cr3t-v4lue")
     supervised = start("tells_a_secret")
     with supervised.gate():
-        told = until(lambda: (status := supervised.status()) and status.failure, "the failure")
+        until(lambda: (found := supervised.status()) and found.failure, "the failure")
+        status = supervised.status()
     supervised.ended()
-    for failure in (told, supervised.failure()):
+    assert status is not None
+    for failure in (status.failure, supervised.failure()):
         assert failure is not None
         assert "[hidden]" in failure.message
         assert "[hidden]" in failure.remedy

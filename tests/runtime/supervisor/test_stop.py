@@ -1,8 +1,10 @@
 """SIGTERM ends the container cleanly at every moment, within a bound."""
 
+import subprocess
 import time
 from pathlib import Path
 
+from arriero_api import pod
 from tests.runtime.supervisor.conftest import Starter
 from tests.runtime.supervisor.harness import Supervised, until
 
@@ -36,6 +38,17 @@ def test_a_server_that_still_starts_and_does_not_listen_is_killed_in_time(start:
     assert_clean(supervised)
     assert time.monotonic() - stopped < 5
     assert not [pid for pid in below if Path(f"/proc/{pid}").exists()]
+
+
+def test_a_log_that_nobody_reads_does_not_hold_up_the_end_beyond_the_grace_period(start: Starter) -> None:
+    supervised = start("floods_its_log", stdout=subprocess.PIPE, stop_engine=0.5, last_words=60)
+    supervised.until_ready()
+    stopped = time.monotonic()
+    supervised.stop()
+    assert_clean(supervised)
+    assert time.monotonic() - stopped < 1 + 0.5 + pod.GRACE_MARGIN_SECONDS
+    assert supervised.process.stdout is not None
+    supervised.process.stdout.close()
 
 
 def test_a_server_that_ignores_the_drain_is_killed_in_time_and_not_ready_meanwhile(start: Starter) -> None:
