@@ -47,6 +47,10 @@ _ALL: Final = (
     _state("ScaledToZero", "No replica is wanted: spec.replicas is 0."),
     _state("UpToDate", "All pods are of the wanted revision."),
     _state("RollingOut", "Pods of the wanted revision replace older ones."),
+    _state(
+        "SurgeWaiting", "The new pod waits for what an old one holds; the old one is taken down for it before long."
+    ),
+    _state("Replacing", "An old pod is taken down before its successor starts: there is no room for both."),
     _state("Ready", "All that the spec asks for is served."),
     _state("Draining", "A pod lets its requests end before it stops."),
     # Refused before any pod.

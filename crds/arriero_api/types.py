@@ -206,6 +206,36 @@ class Serving(Schema):
     }
 
 
+class Rollout(Schema):
+    """How pods of a changed model replace the older ones."""
+
+    strategy: Literal["Auto", "Surge", "Replace"] = Field(
+        default="Auto",
+        description=(
+            "Surge starts each new pod beside the old ones and waits for room. Replace takes an old pod down first. Auto surges, and "
+            "replaces where the new pod waits for what an old one holds: accelerators, other resources, a quota, a volume."
+        ),
+    )
+    surge_wait_seconds: Annotated[int, Field(ge=0, le=86_400)] = Field(
+        default=30, description="How long Auto lets a new pod wait for room before an old one is taken down for it."
+    )
+    surge_wait_max_seconds: Annotated[int, Field(ge=0, le=86_400)] = Field(
+        default=900,
+        description=(
+            "The same while the new pod has a nominated node: by an autoscaler that brings one, or by the scheduler that frees one."
+        ),
+    )
+
+    model_config = Schema.model_config | {
+        "json_schema_extra": rules(
+            {
+                "rule": "self.surgeWaitMaxSeconds >= self.surgeWaitSeconds",
+                "message": "spec.rollout.surgeWaitMaxSeconds is less than surgeWaitSeconds: raise it or lower surgeWaitSeconds",
+            }
+        )
+    }
+
+
 class Spec(Schema):
     """The wanted state of a served model."""
 
@@ -252,6 +282,9 @@ class Spec(Schema):
     )
     shared_memory: Quantity | None = Field(default=None, description="Size of /dev/shm; default: the profile's.")
     serving: Serving = Field(default_factory=Serving, description="How requests are treated.")
+    rollout: Rollout = Field(
+        default_factory=Rollout, description="How pods of a changed model replace the older ones. Restarts nothing."
+    )
 
 
 class InferenceModel(Schema):

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from arriero_operator.cache import Cache
 from arriero_operator.decide import registered
+from arriero_operator.decide.conditions import SCHEDULING
 from arriero_operator.decide.situation import NameState, Situation
 from arriero_operator.diagnose.model import model_failure
 from arriero_operator.diagnose.stage import stage
@@ -18,6 +19,9 @@ def assess(cache: Cache, now: Round) -> Situation:
     # Pods of a deleted model of this name are about to go: none of them counts.
     pods = [pod for pod in observed.pods if pod.deleting or not now.outcome.leaving]
     replicas = observed.spec.replicas
+    failure = model_failure(pods, wanted, replicas, deployment_of(cache, observed))
+    if failure is not None and failure.reason in SCHEDULING and now.method.expected:
+        failure = None
     return Situation(
         generation=observed.model["metadata"]["generation"],
         replicas=replicas,
@@ -26,8 +30,9 @@ def assess(cache: Cache, now: Round) -> Situation:
         pods=pods,
         names=_names(now, pods),
         refused=now.outcome.refused,
-        failure=model_failure(pods, wanted, replicas, deployment_of(cache, observed)),
+        failure=failure,
         mismatch=_mismatch(pods, now.registrations.get(wanted)),
+        turnover=(now.method.reason, now.method.message),
     )
 
 

@@ -46,7 +46,7 @@ def requeue_after(now: Round, soonest: float | None) -> float | None:
 
     `soonest` is when the next runtime is to be asked.
     """
-    waits = [soonest, now.outcome.retry_after]
+    waits = [soonest, now.outcome.retry_after, now.method.look_after]
     if any(_unproven(now, pod) for pod in now.observed.pods):
         waits.append(PROOF)
     if now.plan.lost:

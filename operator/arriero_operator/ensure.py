@@ -7,7 +7,6 @@ from arriero_api import labels
 from arriero_operator import revisions
 from arriero_operator.apply import Applier, ChildProblem, Leaving, Part
 from arriero_operator.cache import Cache
-from arriero_operator.decide.rollout import replacement
 from arriero_operator.keys import Key
 from arriero_operator.kube.protocol import CONFIG_MAPS, DEPLOYMENTS, PODS, REVISIONS, SERVICES, Kind, Kube, Object
 from arriero_operator.registrations import LiveRegistrations
@@ -67,14 +66,15 @@ class Children:
 
     async def _deployment(self, now: Round, revision: Revision) -> None:
         owner, replicas = now.observed.owner, now.observed.spec.replicas
-        rolling = replacement(now.observed.pods, revision.hash)
-        template = Part(labels.TEMPLATE_MANAGER, children.deployment_template(owner, revision.template))
-        scale = Part(
-            labels.MANAGER,
-            children.deployment_scale(owner, replicas, rolling),
+        rolling = now.method.rolling
+        scale = Part(labels.MANAGER, children.deployment_scale(owner, replicas, rolling, now.method.annotations))
+        template = Part(
+            labels.TEMPLATE_MANAGER,
+            children.deployment_template(owner, revision.template),
             opening=children.deployment_whole(owner, replicas, rolling, revision.template),
         )
-        await self._applier.ensure(owner, DEPLOYMENTS, [template, scale])
+        # The strategy first: a new template must not begin to roll by the old one.
+        await self._applier.ensure(owner, DEPLOYMENTS, [scale, template])
 
     async def _one(self, now: Round, kind: Kind, intent: Object) -> None:
         await self._applier.ensure(now.observed.owner, kind, [Part(labels.MANAGER, intent)])

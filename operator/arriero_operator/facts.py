@@ -22,9 +22,10 @@ class Ended:
 class PodFacts:
     """One pod of a model.
 
-    `waiting` and `waiting_message` are the container's waiting state; `ended` its current and `last_ended` its previous
-    end; `running_since` is set while it runs. `ready_since` is when the Ready condition last changed. `status` is what
-    the runtime last answered, None where it was not asked or did not answer.
+    `holds` names the resources that it asks for; `nominated` is the node that the scheduler or an autoscaler has in
+    mind for it. `waiting` and `waiting_message` are the container's waiting state; `ended` its current and `last_ended`
+    its previous end; `running_since` is set while it runs. `ready_changed` is when the Ready condition last changed.
+    `status` is what the runtime last answered, None where it was not asked or did not answer.
     """
 
     name: str
@@ -42,6 +43,8 @@ class PodFacts:
     scheduled: bool = False
     scheduling_reason: str = ""
     scheduling_message: str = ""
+    nominated: str = ""
+    holds: frozenset[str] = frozenset()
     waiting: str = ""
     waiting_message: str = ""
     running_since: datetime | None = None
@@ -88,6 +91,8 @@ def pod_facts(obj: Mapping[str, Any], status: RuntimeStatus | None = None) -> Po
         scheduled=placed.get("status") == "True" or bool(obj.get("spec", {}).get("nodeName")),
         scheduling_reason=placed.get("reason", ""),
         scheduling_message=placed.get("message", ""),
+        nominated=state.get("nominatedNodeName", ""),
+        holds=_held(obj.get("spec") or {}),
         waiting=waiting.get("reason", ""),
         waiting_message=waiting.get("message", ""),
         running_since=time((now.get("running") or {}).get("startedAt")),
@@ -109,6 +114,12 @@ def timestamp(moment: datetime) -> str:
 
 def _required_time(text: str) -> datetime:
     return datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def _held(spec: Mapping[str, Any]) -> frozenset[str]:
+    """Names of what the containers ask for; the API server has filled in requests for limits."""
+    wanted = (container.get("resources") or {} for container in spec.get("containers") or ())
+    return frozenset(name for one in wanted for name in one.get("requests") or ())
 
 
 def _ended(state: Mapping[str, Any]) -> Ended | None:

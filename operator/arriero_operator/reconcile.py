@@ -21,6 +21,7 @@ from arriero_operator.observe import Observed, observe, pods_of, revisions_of
 from arriero_operator.queue import Reconcile, Result
 from arriero_operator.registrations import LiveRegistrations
 from arriero_operator.report import Reporter
+from arriero_operator.rollouts import Rollouts
 from arriero_operator.rounds import Round
 from arriero_operator.runtime_status import RuntimeStatuses
 from arriero_operator.settings import Settings
@@ -53,6 +54,7 @@ class Reconciler:
         self._clock = clock
         self._registrations = LiveRegistrations(kube, cache)
         self._children = Children(kube, cache, self._registrations)
+        self._rollouts = Rollouts(kube, cache)
         self._reporter = Reporter(kube)
         self._farewells = Farewells(kube, cache, self._now)
 
@@ -65,6 +67,7 @@ class Reconciler:
         farewell = await self._farewells.follow(key, observed.owner.uid)
         now = Round(observed, self._plan(observed))
         soonest = await self._ask(now)
+        await self._rollouts.decide(now, self._clock())
         await self._withdraw(now)
         now.outcome = await self._children.ensure(now)
         situation = assess(self._cache, now)
@@ -77,6 +80,7 @@ class Reconciler:
         again = await self._farewells.follow(key)
         self._statuses.retain(key, ())
         self._registrations.retain(key, ())
+        self._rollouts.forget(key)
         self._reporter.forget(key)
         self._children.forget(key)
         return Result(again)

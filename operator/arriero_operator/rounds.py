@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from arriero_api.contract import Failure, Registrations
 from arriero_operator.decide.plan import Plan
+from arriero_operator.decide.rollout import SURGE, Method
 from arriero_operator.keys import Key
 from arriero_operator.observe import Observed
 from arriero_operator.render import children
@@ -46,6 +47,8 @@ class Round:
     registrations: dict[str, Wanted] = field(default_factory=dict)
     proven: set[str] = field(default_factory=set)
     """Uids of ready pods that are known to serve their registrations."""
+    method: Method = field(default_factory=lambda: Method(SURGE))
+    """How pods are replaced."""
     outcome: Outcome = Outcome()
 
     @property

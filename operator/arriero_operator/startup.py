@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol
 from arriero_api import crd, labels
 from arriero_operator.kube.errors import KubeError, NotFound, Throttled, Unavailable
 from arriero_operator.kube.protocol import (
+    CLAIMS,
     CONFIG_MAPS,
     DEPLOYMENTS,
     EVENTS,
@@ -34,6 +35,7 @@ RIGHTS: Final[tuple[tuple[Kind, str, tuple[str, ...]], ...]] = (
     (SERVICES, "", _OWN),
     (PODS, "", (*_WATCH, "patch")),
     (EVENTS, "", ("create",)),
+    (CLAIMS, "", ("get",)),
 )
 """Kind, subresource and verbs that are used in every watched namespace."""
 

@@ -12,7 +12,7 @@ from arriero_api.reasons import REASONS
 from arriero_operator.decide.situation import NameState, Situation
 from arriero_operator.diagnose.failures import bounded, known, sentence
 
-_SCHEDULING: Final = (
+SCHEDULING: Final = (
     "Unschedulable",
     "AcceleratorsUnavailable",
     "AcceleratorsNeverFit",
@@ -20,6 +20,7 @@ _SCHEDULING: Final = (
     "VolumeMountFailed",
     "ChildRefused",
 )
+"""Reasons of failures that concern a pod's place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ def _accepted(s: Situation) -> Verdict:
 def _scheduled(s: Situation) -> Verdict:
     if s.refused and not s.live:
         return _fault("Scheduled", s.refused)
-    if s.failure and s.failure.reason in _SCHEDULING and s.unplaced:
+    if s.failure and s.failure.reason in SCHEDULING and s.unplaced:
         return _fault("Scheduled", s.failure)
     if s.replicas == 0:
         return _state("Scheduled", True, "ScaledToZero")
@@ -90,9 +91,9 @@ def _available(s: Situation) -> Verdict:
 def _up_to_date(s: Situation) -> Verdict:
     if s.refused:
         return _fault("UpToDate", s.refused)
-    if s.old:
+    if s.old or s.turnover[0]:
         words = f"{s.old} of {len(s.live)} pods are of an older revision."
-        return Verdict("UpToDate", "False", "RollingOut", words)
+        return Verdict("UpToDate", "False", s.turnover[0] or "RollingOut", s.turnover[1] or words)
     return _state("UpToDate", True, "UpToDate")
 
 
@@ -106,8 +107,10 @@ def _ready(s: Situation) -> Verdict:
         return Verdict("Ready", "False", "NameConflict", _conflict(withheld))
     if s.replicas == 0:
         return _state("Ready", True, "ScaledToZero")
+    if s.turnover[0]:
+        return Verdict("Ready", "False", *s.turnover)
     if s.old:
-        return Verdict("Ready", "False", "RollingOut", REASONS["RollingOut"].meaning)
+        return _state("Ready", False, "RollingOut")
     if s.ready_updated < s.replicas:
         return _state("Ready", False, s.stage.phase)
     if s.mismatch:

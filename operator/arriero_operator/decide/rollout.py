@@ -1,24 +1,218 @@
-"""How pods of an older revision are replaced: surge first, unless nothing is served that could be lost."""
+"""How pods of an older revision are replaced: surge first, and replace where the surge cannot have room.
 
-from collections.abc import Iterable, Mapping
+What is decided is kept on the Deployment for as long as the rollout lasts; nothing else is stored.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Any, Final
 
+from arriero_api import labels
+from arriero_api.types import Rollout
+from arriero_operator import facts
+from arriero_operator.diagnose import scheduling
+from arriero_operator.diagnose.failures import bounded
 from arriero_operator.diagnose.model import pod_failure
 from arriero_operator.facts import PodFacts
 
 SURGE: Final[Mapping[str, Any]] = {"maxSurge": 1, "maxUnavailable": 0}
-REPLACE: Final[Mapping[str, Any]] = {"maxSurge": 1, "maxUnavailable": "100%"}
+AT_ONCE: Final[Mapping[str, Any]] = {"maxSurge": 1, "maxUnavailable": "100%"}
+"""For old pods of which none serves: nobody loses anything, and they may hold what the new ones need."""
+SETTLED: Final = 20.0
+"""Seconds after the last pod has gone in which the scheduler has tried again for sure: its own back-off ends at 10."""
+_NUDGES: Final = 8
 
 
-def replacement(pods: Iterable[PodFacts], wanted: str) -> Mapping[str, Any]:
-    """The Deployment's rollingUpdate for the revision `wanted`.
+@dataclass(frozen=True, slots=True)
+class Turnover:
+    """What the replacement of pods is decided from.
 
-    Pods of an older revision of which none serves go at once: nobody loses anything, and they may hold the accelerators
-    that the new ones need.
+    `applied` is the revision of the Deployment's template, `replicas` how many are wanted. `exclusive` is a claim that
+    one pod or node only may mount, in words. `settled` is for how many seconds no pod has been terminating.
     """
-    live = [pod for pod in pods if pod.live]
-    useless = any(pod.revision != wanted for pod in live) and not any(_serves(pod) for pod in live)
-    return REPLACE if useless else SURGE
+
+    applied: str
+    replicas: int
+    rollout: Rollout
+    pods: Sequence[PodFacts]
+    deployment: Mapping[str, Any] | None
+    now: datetime
+    settled: float = 0.0
+    exclusive: str = ""
+    live: Sequence[PodFacts] = field(init=False)
+    new: Sequence[PodFacts] = field(init=False)
+    old: Sequence[PodFacts] = field(init=False)
+
+    def __post_init__(self) -> None:
+        live = [pod for pod in self.pods if pod.live]
+        object.__setattr__(self, "live", live)
+        object.__setattr__(self, "new", [pod for pod in live if pod.revision == self.applied])
+        object.__setattr__(self, "old", [pod for pod in live if pod.revision != self.applied])
+
+    @property
+    def status(self) -> Mapping[str, Any]:
+        """The Deployment's status, empty where it speaks of an older Deployment than the one that stands."""
+        found = (self.deployment or {}).get("status") or {}
+        generation = (self.deployment or {}).get("metadata", {}).get("generation", 0)
+        return found if found.get("observedGeneration", -1) >= generation else {}
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        """Of the Deployment."""
+        return (self.deployment or {}).get("metadata", {}).get("annotations") or {}
+
+    @property
+    def terminating(self) -> bool:
+        """Whether a pod is being stopped: it may hold what the new one waits for."""
+        return any(pod.deleting for pod in self.pods) or bool(self.status.get("terminatingReplicas"))
+
+    @property
+    def under_way(self) -> bool:
+        """Whether pods are being replaced; also by a restart, in which all are of one revision."""
+        return bool(self.old) or self.status.get("updatedReplicas", 0) < self.status.get("replicas", 0)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all wanted pods are new and ready."""
+        return bool(self.status) and not self.under_way and sum(pod.ready for pod in self.new) >= self.replicas
+
+    def blocked(self) -> tuple[datetime, str, bool] | None:
+        """Since when a new pod waits for what an old one holds, in which words, and whether a node is nominated."""
+        holders = [pod for pod in self.old or self.new if pod.scheduled]
+        for pod in self.new:
+            if scheduling.waits_for(pod, holders):
+                return pod.created, pod.scheduling_message, bool(pod.nominated)
+        quota = scheduling.quota_refusal(self.deployment)
+        if quota is not None and len(self.live) <= self.replicas:
+            since = facts.time(quota.get("lastTransitionTime")) or self.now
+            return since, str(quota.get("message", "")), False
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """How the Deployment replaces pods: `rolling` is its rollingUpdate, `annotations` what is kept on it.
+
+    `reason` and `message` tell of it where there is something to tell; `look_after` is when to decide anew (seconds).
+    """
+
+    rolling: Mapping[str, Any]
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    reason: str = ""
+    message: str = ""
+    look_after: float | None = None
+    expected: bool = False
+    """That a new pod has no room yet is part of it, and no failure."""
+
+    @property
+    def replaces(self) -> bool:
+        """Whether serving pods are taken down before their successors start."""
+        return labels.REPLACING in self.annotations
+
+
+def method(t: Turnover) -> Method:
+    """The method of the rollout as it stands."""
+    if t.complete:
+        return Method(SURGE)
+    found = _chosen(t)
+    nudge, due = _nudge(t)
+    if not nudge:
+        return found
+    waits = [wait for wait in (found.look_after, due) if wait is not None]
+    return replace(found, annotations={**found.annotations, labels.NUDGE: nudge}, look_after=min(waits, default=None))
+
+
+def _chosen(t: Turnover) -> Method:
+    if t.old and not any(_serves(pod) for pod in t.live):
+        return Method(AT_ONCE)
+    if t.rollout.strategy == "Surge":
+        return Method(SURGE)
+    if (missing := _kept(t)) is not None:
+        return _replacing(t, _raised(t, missing))
+    if not t.under_way:
+        return Method(SURGE)
+    if t.rollout.strategy == "Replace" or t.exclusive:
+        return _replacing(t, _missing(t))
+    return _surging(t)
+
+
+def _surging(t: Turnover) -> Method:
+    """Surge, as long as that is not known to be of no use for long enough."""
+    found = t.blocked()
+    if found is None:
+        return Method(SURGE)
+    since, words, nominated = found
+    if t.terminating:
+        said = _waiting(words, "a pod that is being stopped may make room")
+        return Method(SURGE, {}, "SurgeWaiting", said, expected=True)
+    wait = t.rollout.surge_wait_max_seconds if nominated else t.rollout.surge_wait_seconds
+    until = since + timedelta(seconds=wait)
+    if t.now >= until:
+        return _replacing(t, _missing(t))
+    said = _waiting(words, f"an old pod is taken down for it at {facts.timestamp(until)}")
+    return Method(SURGE, {}, "SurgeWaiting", said, (until - t.now).total_seconds(), expected=True)
+
+
+def _replacing(t: Turnover, missing: int) -> Method:
+    """Take old pods down first, so many that `missing` may be unavailable at once."""
+    settled = not t.terminating and t.settled >= SETTLED
+    blocked = t.blocked() is not None
+    look_after = SETTLED - t.settled if blocked and not settled and not t.terminating else None
+    chosen = "spec.rollout.strategy is Replace" if t.rollout.strategy == "Replace" else ""
+    why = chosen or t.exclusive or "there is no room for a new one beside them"
+    return Method(
+        rolling={"maxSurge": 0, "maxUnavailable": missing},
+        annotations={labels.REPLACING: f"{t.applied}.{missing}"},
+        reason="Replacing" if t.old or t.terminating or blocked else "",
+        message=bounded(f"Old pods are taken down before new ones start: {why}."),
+        look_after=look_after,
+        expected=not settled,
+    )
+
+
+def _kept(t: Turnover) -> int | None:
+    """How many may be missing, as it was decided before for this rollout; None where nothing was."""
+    revision, _, missing = t.annotations.get(labels.REPLACING, "").partition(".")
+    return int(missing) if revision == t.applied and missing.isdigit() else None
+
+
+def _missing(t: Turnover) -> int:
+    """The fewest that must be allowed to be missing for Kubernetes to take one old pod down."""
+    return max(1, 1 + t.replicas - len(t.old) - sum(pod.ready for pod in t.new))
+
+
+def _raised(t: Turnover, missing: int) -> int:
+    """More, where a scale-up in the middle of the rollout has left no pod that may be taken down."""
+    stuck = not t.terminating and t.settled >= SETTLED and t.blocked() is not None
+    return max(missing, _missing(t)) if stuck and t.old and any(pod.scheduled for pod in t.new) else missing
+
+
+def _nudge(t: Turnover) -> tuple[str, float | None]:
+    """A value that changes when a pod that a quota refused may be tried again; seconds until the next change.
+
+    The ReplicaSet backs off for minutes, but tries at once when the Deployment changes. The quota learns of an ended
+    pod with a delay, so that there are several tries, each later than the one before.
+    """
+    before = t.annotations.get(labels.NUDGE, "")
+    refused = scheduling.quota_refusal(t.deployment)
+    if refused is None or t.terminating or len(t.live) >= t.replicas:
+        return before, None
+    pods = hashlib.sha256(" ".join(sorted(pod.uid for pod in t.live)).encode()).hexdigest()[:8]
+    known, number, at = [*before.split("."), "", "", ""][:3]
+    if known != pods or not number.isdigit() or not at.isdigit():
+        return f"{pods}.1.{int(t.now.timestamp())}", 1.0
+    due = int(at) + int(number) - t.now.timestamp()
+    if int(number) >= _NUDGES:
+        return before, None
+    if due > 0:
+        return before, due
+    return f"{pods}.{int(number) + 1}.{int(t.now.timestamp())}", float(number) + 1.0
+
+
+def _waiting(cause: str, then: str) -> str:
+    return bounded(f"The new pod waits for what an old one holds; {then}. {' '.join(cause.split())}")
 
 
 def _serves(pod: PodFacts) -> bool:

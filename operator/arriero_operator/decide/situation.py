@@ -25,6 +25,7 @@ class Situation:
 
     `wanted` is the revision that the spec asks for, empty when the spec is refused before it is known. `refused` says
     why the spec is not acted on, `failure` why fewer pods than wanted are ready. `mismatch`: pods of another commit.
+    `turnover` is a reason that tells how pods are being replaced, and its message; empty: nothing to tell.
     """
 
     generation: int
@@ -36,6 +37,7 @@ class Situation:
     refused: Failure | None = None
     failure: Failure | None = None
     mismatch: str = ""
+    turnover: tuple[str, str] = ("", "")
     live: Sequence[PodFacts] = field(init=False)
 
     def __post_init__(self) -> None:

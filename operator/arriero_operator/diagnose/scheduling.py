@@ -1,10 +1,11 @@
 """Why a pod has no node or does not exist at all, from the scheduler's, the quota's and the API server's words."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from arriero_api.contract import Failure
+from arriero_operator import quantity
 from arriero_operator.diagnose.failures import failure
 from arriero_operator.facts import PodFacts
 
@@ -13,6 +14,10 @@ _CLAIM: Final = re.compile(r"persistentvolumeclaim \"[^\"]+\"|unbound immediate 
 _COULD_FIT: Final = "No preemption victims found"
 _NEVER_FITS: Final = "Preemption is not helpful"
 _QUOTA: Final = "exceeded quota"
+_INSUFFICIENT: Final = re.compile(r"Insufficient ([A-Za-z0-9][A-Za-z0-9./_-]*[A-Za-z0-9])")
+_ONE_POD_VOLUME: Final = "ReadWriteOncePod"
+_POD_COUNT: Final = "Too many pods"
+_QUOTA_PART: Final = re.compile(r"(requested|limited): (\S+)")
 
 
 def unplaced(pod: PodFacts) -> Failure | None:
@@ -30,14 +35,36 @@ def unplaced(pod: PodFacts) -> Failure | None:
     return failure("Unschedulable", words)
 
 
+def waits_for(pod: PodFacts, holders: Iterable[PodFacts]) -> bool:
+    """Whether the scheduler says that the pod would fit if another left, and one of `holders` has what it lacks."""
+    words = pod.scheduling_message
+    if pod.scheduled or pod.scheduling_reason != "Unschedulable" or _COULD_FIT not in words:
+        return False
+    lacking = set(_INSUFFICIENT.findall(words))
+    anyway = _ONE_POD_VOLUME in words or _POD_COUNT in words
+    return any(anyway or lacking & holder.holds for holder in holders)
+
+
+def refused_pod(deployment: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """The Deployment's condition that says that a pod could not be made."""
+    conditions = ((deployment or {}).get("status") or {}).get("conditions") or ()
+    return next((one for one in conditions if one["type"] == "ReplicaFailure" and one["status"] == "True"), None)
+
+
+def quota_refusal(deployment: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """The same, where a quota is the cause that would allow the pod if others left."""
+    found = refused_pod(deployment)
+    words = str((found or {}).get("message", ""))
+    return found if _QUOTA in words and _within(words) else None
+
+
 def no_pod(deployment: Mapping[str, Any] | None) -> Failure | None:
     """The Deployment could not even create a pod."""
-    conditions = ((deployment or {}).get("status") or {}).get("conditions") or ()
-    for condition in conditions:
-        if condition["type"] == "ReplicaFailure" and condition["status"] == "True":
-            words = str(condition.get("message", ""))
-            return failure("QuotaExceeded" if _QUOTA in words else "ChildRefused", words)
-    return None
+    found = refused_pod(deployment)
+    if found is None:
+        return None
+    words = str(found.get("message", ""))
+    return failure("QuotaExceeded" if _QUOTA in words else "ChildRefused", words)
 
 
 def evicted(pod: PodFacts) -> Failure | None:
@@ -48,3 +75,20 @@ def evicted(pod: PodFacts) -> Failure | None:
         return failure("Evicted", pod.phase_message or "the node evicted the pod")
     words = ": ".join(part for part in (pod.phase_reason, pod.phase_message) if part)
     return failure("RuntimeExited", words or "the pod failed")
+
+
+def _within(words: str) -> bool:
+    """Whether what a quota refused is within its limit: "requested: pods=1, used: pods=1, limited: pods=1"."""
+    try:
+        parts = {
+            word: dict(one.split("=", 1) for one in text.rstrip(",").split(","))
+            for word, text in _QUOTA_PART.findall(words)
+        }
+        limited = parts.get("limited", {})
+        return all(
+            quantity.parse(amount) <= quantity.parse(limited[name])
+            for name, amount in parts.get("requested", {}).items()
+            if name in limited
+        )
+    except ValueError:
+        return True  # not the words that were expected: the attempt will tell

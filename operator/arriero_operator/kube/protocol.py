@@ -26,6 +26,7 @@ CONFIG_MAPS = Kind("v1", "ConfigMap", "configmaps")
 SERVICES = Kind("v1", "Service", "services")
 PODS = Kind("v1", "Pod", "pods")
 EVENTS = Kind("v1", "Event", "events")
+CLAIMS = Kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims")
 LEASES = Kind("coordination.k8s.io/v1", "Lease", "leases")
 
 CHILDREN = (REVISIONS, CONFIG_MAPS, DEPLOYMENTS, SERVICES)

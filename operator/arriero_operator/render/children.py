@@ -92,12 +92,19 @@ def deployment_template(owner: Owner, template: Json) -> Json:
     }
 
 
-def deployment_scale(owner: Owner, replicas: int, rolling: Mapping[str, Any]) -> Json:
-    """The operator's own part of the Deployment: how many, and how they are replaced (`rolling`: rollingUpdate)."""
+def deployment_scale(
+    owner: Owner, replicas: int, rolling: Mapping[str, Any], annotations: Mapping[str, str] | None = None
+) -> Json:
+    """The operator's own part of the Deployment: how many, and how they are replaced (`rolling`: rollingUpdate).
+
+    `annotations` is what a rollout keeps on it.
+    """
+    metadata = _metadata(owner, names.stem(owner.name))
+    metadata["annotations"] |= annotations or {}
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": _metadata(owner, names.stem(owner.name)),
+        "metadata": metadata,
         "spec": {
             "replicas": replicas,
             "minReadySeconds": 0,

@@ -1,17 +1,13 @@
 """What is accepted, who holds a name, how names and pods change over."""
 
-from datetime import timedelta
-
 import pytest
 
 from arriero_api.contract import NameKind, Registration
 from arriero_api.types import Spec
 from arriero_operator.decide import acceptance, claims, registered
 from arriero_operator.decide.plan import lost_names, plan
-from arriero_operator.decide.rollout import REPLACE, SURGE, replacement
 from arriero_operator.render.children import Owner
 from arriero_operator.settings import Profile, Settings
-from tests.operator.reconcile.made import NEW, OLD, START, pod, ready, running
 from tests.support.kubectl import Object
 
 SETTINGS = Settings((), "cpu", "", 4, {"cpu": Profile("cpu", "i"), "nvidia": Profile("nvidia", "i")})
@@ -134,13 +130,3 @@ def test_a_withheld_name_is_told_with_its_holder() -> None:
     found = registered.name_states(WANTED, {"chat": "first"}, (), 1, 1)
     assert [(one.name, one.state, one.pods) for one in found] == [("tiny", "Registered", 1), ("chat", "Conflict", 0)]
     assert "'first'" in found[1].message
-
-
-def test_old_pods_are_surged_over_unless_none_of_them_serves() -> None:
-    assert replacement([ready("a", OLD), pod("b")], NEW) == SURGE
-    assert replacement([pod("a", OLD), pod("b")], NEW) == REPLACE
-    assert replacement([pod("a", OLD), ready("b")], NEW) == SURGE
-    assert replacement([pod("b")], NEW) == SURGE
-    assert replacement([], NEW) == SURGE
-    busy = running("a", OLD, ready_changed=START + timedelta(minutes=5))
-    assert replacement([busy, pod("b")], NEW) == SURGE

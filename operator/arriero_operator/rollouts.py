@@ -1,0 +1,87 @@
+"""Rollouts under way: how pods are replaced, and since when none is terminating, which the cluster does not tell."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Final
+
+from arriero_api import labels
+from arriero_operator.cache import Cache
+from arriero_operator.decide import rollout
+from arriero_operator.decide.rollout import Turnover
+from arriero_operator.keys import Key
+from arriero_operator.kube.errors import NotFound
+from arriero_operator.kube.protocol import CLAIMS, Kube
+from arriero_operator.observe import deployment_of
+from arriero_operator.revisions import Revision
+from arriero_operator.rounds import Round
+
+_ONE: Final = frozenset({"ReadWriteOnce", "ReadWriteOncePod"})
+
+
+class Rollouts:
+    """Decides how pods are replaced."""
+
+    def __init__(self, kube: Kube, cache: Cache, clock: Callable[[], float] = time.monotonic) -> None:
+        self._kube = kube
+        self._cache = cache
+        self._clock = clock
+        self._settled: dict[Key, float] = {}
+        self._exclusive: dict[Key, tuple[str, str]] = {}
+
+    async def decide(self, now: Round, moment: datetime) -> None:
+        """Put the method of replacement into the round. Raises KubeError."""
+        if now.plan.revision is None:
+            return
+        turnover = self._turnover(now, now.plan.revision.hash, moment)
+        if turnover.rollout.strategy == "Auto" and (turnover.under_way or labels.REPLACING in turnover.annotations):
+            turnover = replace(turnover, exclusive=await self._claims(now.key, now.plan.revision))
+        now.method = rollout.method(turnover)
+
+    def forget(self, key: Key) -> None:
+        """The model is gone."""
+        self._settled.pop(key, None)
+        self._exclusive.pop(key, None)
+
+    def _turnover(self, now: Round, applied: str, moment: datetime) -> Turnover:
+        observed = now.observed
+        found = Turnover(
+            applied=applied,
+            replicas=observed.spec.replicas,
+            rollout=observed.spec.rollout,
+            pods=observed.pods,
+            deployment=deployment_of(self._cache, observed),
+            now=moment,
+        )
+        return replace(found, settled=self._since(now.key, found))
+
+    def _since(self, key: Key, found: Turnover) -> float:
+        """Seconds for which no pod has been terminating while a rollout is not complete."""
+        if found.complete or found.terminating:
+            self._settled.pop(key, None)
+            return 0.0
+        return self._clock() - self._settled.setdefault(key, self._clock())
+
+    async def _claims(self, key: Key, revision: Revision) -> str:
+        """Which claim of the revision only one pod or node may mount, in words; looked up once for a revision."""
+        known, words = self._exclusive.get(key, ("", ""))
+        if known == revision.hash:
+            return words
+        words = ""
+        for name in claims_of(revision.template):
+            try:
+                claim = await self._kube.get(CLAIMS, key[0], name)
+            except NotFound:
+                continue  # what the scheduler says of it is told
+            modes = set(claim.get("spec", {}).get("accessModes") or ())
+            if modes and modes <= _ONE:
+                words = f"the claim {name!r} may be mounted by one pod or node only ({', '.join(sorted(modes))})"
+        self._exclusive[key] = (revision.hash, words)
+        return words
+
+
+def claims_of(template: Mapping[str, Any]) -> list[str]:
+    """Names of the PersistentVolumeClaims that a pod template mounts."""
+    found = (volume.get("persistentVolumeClaim") for volume in template["spec"].get("volumes") or ())
+    return [str(one["claimName"]) for one in found if one]

@@ -1,0 +1,167 @@
+"""How pods of an older revision are replaced: the decisions, without a cluster."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from arriero_api import labels
+from arriero_api.types import Rollout
+from arriero_operator.decide.rollout import AT_ONCE, SETTLED, SURGE, Method, Turnover, method
+from arriero_operator.facts import PodFacts
+from tests.operator.reconcile.made import NEW, OLD, START, pod, ready, running
+from tests.support.kubectl import Object
+
+GPU = frozenset({"cpu", "nvidia.com/gpu"})
+COULD_FIT = (
+    "0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) didn't match Pod's node affinity/selector. "
+    "preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, 1 Preemption is not helpful."
+)
+FITS_NOWHERE = (
+    "0/2 nodes are available: 2 Insufficient nvidia.com/gpu. "
+    "preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."
+)
+ONE_POD_VOLUME = (
+    "0/1 nodes are available: 1 node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod "
+    "access mode. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
+)
+REPLACE = {"maxSurge": 0, "maxUnavailable": 1}
+
+
+def old(name: str = "a", **facts: Any) -> PodFacts:
+    """A serving pod of the older revision that has an accelerator."""
+    return ready(name, OLD, **{"holds": GPU} | facts)
+
+
+def unplaced(words: str = COULD_FIT, name: str = "b", **facts: Any) -> PodFacts:
+    """A pod of the wanted revision for which the scheduler has found no node."""
+    placed = {"scheduled": False, "scheduling_reason": "Unschedulable", "scheduling_message": words}
+    return pod(name, NEW, **placed | facts)
+
+
+def deployment(annotations: dict[str, str] | None = None, **status: Any) -> Object:
+    """The Deployment with a status that speaks of it."""
+    return {
+        "metadata": {"generation": 2, "annotations": annotations or {}},
+        "status": {"observedGeneration": 2} | status,
+    }
+
+
+def decide(pods: list[PodFacts], after: float = 31, replicas: int = 1, **facts: Any) -> Method:
+    """The method `after` seconds after the new pods were made."""
+    rollout = Rollout(**facts.pop("rollout", {}))
+    moment = START + timedelta(seconds=after)
+    return method(Turnover(NEW, replicas, rollout, pods, facts.pop("made", deployment()), moment, **facts))
+
+
+def quota(requested: str = "1", used: str = "1") -> Object:
+    """The Deployment's condition of a pod that a quota of one accelerator has refused."""
+    gpus = "requests.nvidia.com/gpu"
+    words = f"exceeded quota: q, requested: {gpus}={requested}, used: {gpus}={used}, limited: {gpus}=1"
+    since = "2026-01-01T12:00:00Z"
+    return {"type": "ReplicaFailure", "status": "True", "message": words, "lastTransitionTime": since}
+
+
+def test_old_pods_are_surged_over_unless_none_of_them_serves() -> None:
+    assert decide([old(), pod("b")]).rolling == SURGE
+    assert decide([pod("a", OLD), pod("b")]).rolling == AT_ONCE
+    assert decide([pod("a", OLD), ready("b")]).rolling == SURGE
+    assert decide([pod("b")]).rolling == SURGE
+    assert decide([]).rolling == SURGE
+    busy = running("a", OLD, ready_changed=START + timedelta(minutes=5))
+    assert decide([busy, pod("b")]).rolling == SURGE
+
+
+FLIPS = {
+    "an accelerator that an old pod holds": ([old(), unplaced()], {}, True),
+    "a volume that one pod may mount": ([old(holds=frozenset()), unplaced(ONE_POD_VOLUME)], {}, True),
+    "a quota": ([old()], {"made": deployment(conditions=[quota()])}, True),
+    "a quota that the new pod exceeds by itself": ([old()], {"made": deployment(conditions=[quota("4")])}, False),
+    "accelerators that no node has": ([old(), unplaced(FITS_NOWHERE)], {}, False),
+    "an accelerator where the old pod has none": ([old(holds=frozenset({"cpu"})), unplaced()], {}, False),
+    "a pod that the scheduler has not seen yet": ([old(), pod("b", scheduled=False)], {}, False),
+    "an accelerator of a pod that is being stopped": ([old(), unplaced(), old("c", deleting=True)], {}, False),
+    "one that Kubernetes alone knows to be stopped": (
+        [old(), unplaced()],
+        {"made": deployment(terminatingReplicas=1)},
+        False,
+    ),
+    "an accelerator for too short a time": ([old(), unplaced()], {"after": 29}, False),
+    "a node that an autoscaler brings": ([old(), unplaced(nominated="new-node")], {}, False),
+    "a node that an autoscaler does not bring": ([old(), unplaced(nominated="new-node")], {"after": 901}, True),
+    "an accelerator where the user wants to surge": ([old(), unplaced()], {"rollout": {"strategy": "Surge"}}, False),
+    "nothing, where the user wants to replace": ([old()], {"rollout": {"strategy": "Replace"}}, True),
+    "a claim that one node may mount": ([old()], {"exclusive": "one node only may mount it"}, True),
+    "a restart, which makes no revision": (
+        [ready("a", holds=GPU), unplaced()],
+        {"made": deployment(replicas=2, updatedReplicas=1)},
+        True,
+    ),
+    "a scale-up, which replaces nothing": (
+        [ready("a", holds=GPU), unplaced()],
+        {"made": deployment(replicas=2, updatedReplicas=2), "replicas": 2},
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize(("pods", "facts", "flips"), FLIPS.values(), ids=FLIPS)
+def test_an_old_pod_is_taken_down_for_a_new_one_that_waits_for(
+    pods: list[PodFacts], facts: dict[str, Any], flips: bool
+) -> None:
+    found = decide(pods, **facts)
+    assert found.rolling == (REPLACE if flips else SURGE)
+    assert found.replaces == flips
+
+
+def test_before_an_old_pod_is_taken_down_it_is_told_when() -> None:
+    found = decide([old(), unplaced()], after=10)
+    assert (found.reason, found.look_after) == ("SurgeWaiting", 20)
+    assert "at 2026-01-01T12:00:30Z" in found.message
+    assert "Insufficient nvidia.com/gpu" in found.message
+
+
+def test_the_choice_lasts_for_its_rollout_and_no_longer() -> None:
+    kept = deployment({labels.REPLACING: f"{NEW}.1"}, replicas=1, updatedReplicas=1)
+    assert decide([old(deleting=True), unplaced()], made=kept).rolling == REPLACE
+    assert decide([pod("b")], made=kept).rolling == REPLACE
+    assert decide([ready("b")], made=kept) == Method(SURGE)
+    of_another = deployment({labels.REPLACING: f"{OLD}.1"})
+    assert decide([old(), pod("b")], made=of_another).rolling == SURGE
+
+
+def test_right_after_the_choice_the_old_status_of_the_deployment_does_not_undo_it() -> None:
+    stale = deployment({labels.REPLACING: f"{NEW}.1"}, observedGeneration=1, replicas=1, updatedReplicas=1)
+    assert decide([ready("a", holds=GPU), unplaced()], made=stale).rolling == REPLACE
+
+
+def test_with_fewer_pods_than_wanted_one_more_may_be_missing() -> None:
+    assert decide([old(), unplaced(), unplaced(name="c")], replicas=2).rolling["maxUnavailable"] == 2
+    crashing = pod("z", OLD, holds=GPU)
+    assert decide([old(), old("c"), crashing, unplaced()], replicas=3).rolling["maxUnavailable"] == 1
+
+
+def test_a_scale_up_in_the_middle_of_replacing_does_not_stop_it() -> None:
+    kept = deployment({labels.REPLACING: f"{NEW}.1"})
+    pods = [old(), ready("b", holds=GPU), unplaced(name="c")]
+    assert decide(pods, made=kept, replicas=3, settled=1.0).rolling["maxUnavailable"] == 1
+    assert decide(pods, made=kept, replicas=3, settled=SETTLED).rolling["maxUnavailable"] == 2
+
+
+def test_no_further_pod_is_taken_down_while_none_of_the_new_ones_has_found_a_place() -> None:
+    kept = deployment({labels.REPLACING: f"{NEW}.1"})
+    pods = [old(), old("c"), unplaced()]
+    assert decide(pods, made=kept, replicas=3, settled=SETTLED).rolling["maxUnavailable"] == 1
+
+
+def test_after_the_old_pod_of_a_full_quota_has_gone_the_deployment_is_touched_few_times() -> None:
+    annotations = {labels.REPLACING: f"{NEW}.1"}
+    seen: list[str] = []
+    for second in range(120):
+        made = deployment(annotations, conditions=[quota()])
+        annotations = dict(decide([], after=second, made=made).annotations)
+        seen.append(annotations[labels.NUDGE])
+    assert seen[0] != seen[1]
+    assert len(set(seen)) == 8
+    waiting = decide([old(deleting=True)], made=deployment({labels.REPLACING: f"{NEW}.1"}, conditions=[quota()]))
+    assert labels.NUDGE not in waiting.annotations

@@ -1,0 +1,240 @@
+"""Rollouts on a real scheduler: with room and without, they finish by themselves."""
+
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.conftest import MakeOperator
+from tests.operator.reconcile.machines import GPU, machine, operator_on
+from tests.operator.reconcile.models import events, patch_spec, read, says, until
+from tests.operator.reconcile.models import model as model_of
+from tests.operator.reconcile.pods import Pods
+from tests.support.eventually import eventually
+from tests.support.kubectl import Kubectl, Object, condition
+
+pytestmark = pytest.mark.control_plane
+
+WAIT = 2
+NEXT = {"engine": {"maxModelLen": 512}}
+
+
+def serve(kubectl: Kubectl, replicas: int = 1, model: Object | None = None, **rollout: object) -> Pods:
+    """A ready model whose surge waits for two seconds only."""
+    source = model or {"uri": "hf://org/tiny"}
+    rolling = {"surgeWaitSeconds": WAIT, **rollout}
+    kubectl.apply(model_of("tiny", model=source, replicas=replicas, rollout=rolling))
+    pods = Pods(kubectl, "tiny")
+    for pod in pods.placed(replicas):
+        pods.ready(pod)
+    until(kubectl, "tiny", "Ready", "True", "Ready")
+    return pods
+
+
+def play(pods: Pods) -> None:
+    """One step of the kubelet: new pods become ready, deleted ones end."""
+    for pod in pods.all():
+        if "deletionTimestamp" in pod["metadata"]:
+            pods.remove(pod)
+        elif pod["spec"].get("nodeName") and pod.get("status", {}).get("phase") == "Pending":
+            pods.ready(pod)
+
+
+def finish(kubectl: Kubectl, pods: Pods, each: Callable[[], None] = lambda: None, timeout: float = 60) -> None:
+    """Play the kubelet until the changed model is Ready; `each` looks at every step."""
+
+    def done() -> bool:
+        play(pods)
+        each()
+        return says(kubectl, "tiny", "Ready", "True", "Ready") is not None
+
+    eventually(done, timeout)
+
+
+def revision(pod: Object) -> str:
+    """Of a pod."""
+    return str(pod["metadata"]["labels"]["arriero.dev/revision"])
+
+
+def strategy(kubectl: Kubectl) -> Object:
+    """The Deployment's rollingUpdate."""
+    found: Object = kubectl.json("get", "deployment", "tiny")["spec"]["strategy"]["rollingUpdate"]
+    return found
+
+
+def held(pods: Pods, seconds: float) -> None:
+    """All live pods that are placed stay so for a while."""
+    before = {pod["metadata"]["uid"] for pod in pods.live() if pod["spec"].get("nodeName")}
+    until_then = time.monotonic() + seconds
+    while time.monotonic() < until_then:  # that nothing happens cannot be awaited
+        assert before <= {pod["metadata"]["uid"] for pod in pods.live()}
+        time.sleep(0.2)
+
+
+@pytest.fixture
+def one(kubectl: Kubectl) -> Iterator[str]:
+    """A node with one accelerator."""
+    with machine(kubectl, 1) as name:
+        yield name
+
+
+@pytest.mark.parametrize("strategy_name", ["Auto", "Replace"])
+def test_one_replica_on_the_only_accelerator_is_replaced_by_itself(
+    kubectl: Kubectl, operator: MakeOperator, one: str, strategy_name: str
+) -> None:
+    operator_on(operator, kubectl, one)
+    pods = serve(kubectl, strategy=strategy_name)
+    (before,) = pods.live()
+    patch_spec(kubectl, "tiny", NEXT)
+    if strategy_name == "Auto":
+        found = until(kubectl, "tiny", "Ready", "False", "SurgeWaiting")
+        assert f"Insufficient {GPU}" in found["message"]
+        until(kubectl, "tiny", "Available", "True")
+    until(kubectl, "tiny", "UpToDate", "False", "Replacing", timeout=15)
+    assert strategy(kubectl) == {"maxSurge": 0, "maxUnavailable": 1}
+    finish(kubectl, pods)
+    (after,) = pods.live()
+    assert revision(after) != revision(before)
+    eventually(lambda: strategy(kubectl) == {"maxSurge": 1, "maxUnavailable": 0})
+    assert not {"AcceleratorsUnavailable", "Unschedulable"} & {event["reason"] for event in events(kubectl, "tiny")}
+
+
+def test_with_room_available_never_falls_and_no_old_pod_goes_first(kubectl: Kubectl, operator: MakeOperator) -> None:
+    with machine(kubectl, 2) as node:
+        operator_on(operator, kubectl, node)
+        pods = serve(kubectl)
+        patch_spec(kubectl, "tiny", NEXT)
+
+        def available() -> None:
+            assert condition(read(kubectl, "tiny"), "Available")["status"] == "True"
+            assert strategy(kubectl) == {"maxSurge": 1, "maxUnavailable": 0}
+
+        pods.placed(2)
+        finish(kubectl, pods, available)
+
+
+def test_several_replicas_are_replaced_one_after_the_other(kubectl: Kubectl, operator: MakeOperator) -> None:
+    with machine(kubectl, 3) as node:
+        operator_on(operator, kubectl, node)
+        pods = serve(kubectl, replicas=3)
+        (old,) = {revision(pod) for pod in pods.live()}
+        patch_spec(kubectl, "tiny", NEXT)
+
+        def two_serve() -> None:
+            assert read(kubectl, "tiny")["status"]["readyReplicas"] >= 2
+
+        finish(kubectl, pods, two_serve, timeout=90)
+        assert len(pods.live()) == 3
+        assert old not in {revision(pod) for pod in pods.live()}
+
+
+def test_a_pod_that_still_drains_its_accelerator_keeps_the_serving_one(
+    kubectl: Kubectl, operator: MakeOperator
+) -> None:
+    with machine(kubectl, 2) as node:
+        operator_on(operator, kubectl, node)
+        pods = serve(kubectl, replicas=2)
+        kubectl.run("scale", "im/tiny", "--replicas=1")
+        eventually(lambda: len(pods.live()) == 1)
+        patch_spec(kubectl, "tiny", NEXT)
+        eventually(lambda: len(pods.live()) == 2)
+        until(kubectl, "tiny", "Ready", "False", "SurgeWaiting")
+        held(pods, WAIT + 4)
+        assert strategy(kubectl) == {"maxSurge": 1, "maxUnavailable": 0}
+        pods.remove_deleted()
+        finish(kubectl, pods)
+
+
+def test_a_revision_that_fits_nowhere_takes_nothing_down(kubectl: Kubectl, operator: MakeOperator, one: str) -> None:
+    operator_on(operator, kubectl, one)
+    pods = serve(kubectl)
+    patch_spec(kubectl, "tiny", {"resources": {"limits": {GPU: 4}}})
+    until(kubectl, "tiny", "Ready", "False", "AcceleratorsNeverFit")
+    until(kubectl, "tiny", "Available", "True")
+    held(pods, WAIT + 3)
+    patch_spec(kubectl, "tiny", {"resources": None, **NEXT})
+    finish(kubectl, pods)
+
+
+def test_a_surge_that_a_quota_refuses_is_followed_by_its_pod_within_two_seconds_of_the_old_ones_end(
+    kubectl: Kubectl, operator: MakeOperator
+) -> None:
+    with machine(kubectl, 4) as node:
+        operator_on(operator, kubectl, node)
+        hard = {"requests.nvidia.com/gpu": "1"}
+        quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "gpus"}, "spec": {"hard": hard}}
+        kubectl.apply(quota)
+        eventually(lambda: kubectl.json("get", "quota", "gpus").get("status", {}).get("used"))
+        # Long enough for the ReplicaSet's own back-off to become long.
+        pods = serve(kubectl, surgeWaitSeconds=10)
+        patch_spec(kubectl, "tiny", NEXT)
+        eventually(lambda: any("deletionTimestamp" in pod["metadata"] for pod in pods.all()), 30)
+        ended = datetime.now(UTC)
+        pods.remove_deleted()
+        (new,) = pods.placed()
+        made = datetime.fromisoformat(new["metadata"]["creationTimestamp"])
+        assert (made - ended).total_seconds() <= 2
+        pods.ready(new)
+        finish(kubectl, pods)
+
+
+def test_a_claim_that_one_node_may_mount_is_left_by_the_old_pod_first(kubectl: Kubectl, operator: MakeOperator) -> None:
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "models"},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "1Gi"}},
+            "storageClassName": "",
+            "volumeName": kubectl.namespace,
+        },
+    }
+    volume = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": kubectl.namespace},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "capacity": {"storage": "1Gi"},
+            "hostPath": {"path": "/nowhere"},
+            "claimRef": {"namespace": kubectl.namespace, "name": "models"},
+        },
+    }
+    kubectl.apply(volume)
+    kubectl.apply(claim)
+    with machine(kubectl, 2) as node:
+        operator_on(operator, kubectl, node)
+        pods = serve(kubectl, model={"uri": "pvc://models/tiny"})
+        patch_spec(kubectl, "tiny", NEXT)
+        found = until(kubectl, "tiny", "Ready", "False", "Replacing")
+        assert "the claim 'models' may be mounted by one pod or node only" in found["message"]
+        eventually(lambda: len(pods.all()) == 2 and len(pods.live()) == 1)
+        finish(kubectl, pods)
+    kubectl.run("delete", "pv", kubectl.namespace, "--wait=false")
+
+
+def test_a_restart_by_hand_is_no_deadlock_either(kubectl: Kubectl, operator: MakeOperator, one: str) -> None:
+    operator_on(operator, kubectl, one)
+    pods = serve(kubectl)
+    (before,) = pods.live()
+    kubectl.run("rollout", "restart", "deployment/tiny")
+
+    def replaced() -> bool:
+        play(pods)
+        live = pods.live()
+        return len(live) == 1 and live[0]["metadata"]["uid"] != before["metadata"]["uid"]
+
+    eventually(replaced, 60)
+    finish(kubectl, pods)
+
+
+def test_the_choice_outlives_the_operator(kubectl: Kubectl, operator: MakeOperator, one: str) -> None:
+    process = operator_on(operator, kubectl, one)
+    pods = serve(kubectl)
+    patch_spec(kubectl, "tiny", NEXT)
+    eventually(lambda: strategy(kubectl)["maxSurge"] == 0, 20)
+    process.kill()
+    operator_on(operator, kubectl, one, "operator-1")
+    finish(kubectl, pods)
