@@ -4,6 +4,9 @@ from collections.abc import Iterable
 from typing import Final
 
 _LIFE_CYCLE: Final = "Arriero sets it for every pod; remove it"
+_OWN_SERVER: Final = "Arriero's own HTTP server answers, so it would have no effect; remove it"
+_NO_ROUTE: Final = "Arriero does not serve the route that it is for, so it would have no effect; remove it"
+_CORS: Final = "not supported: answer browsers of other origins with a proxy in front of the model's Service"
 
 OWNED_FLAGS: Final[dict[str, str]] = {
     "model": "use spec.model.uri",
@@ -46,30 +49,99 @@ OWNED_FLAGS: Final[dict[str, str]] = {
     "data-parallel-backend": _LIFE_CYCLE,
     "data-parallel-hybrid-lb": _LIFE_CYCLE,
     "data-parallel-external-lb": _LIFE_CYCLE,
+    "data-parallel-multi-port-external-lb": _LIFE_CYCLE,
+    "data-parallel-supervisor-port": _LIFE_CYCLE,
+    "dp-supervisor-probe-interval-s": _LIFE_CYCLE,
+    "dp-supervisor-probe-timeout-s": _LIFE_CYCLE,
+    "dp-supervisor-probe-failure-threshold": _LIFE_CYCLE,
     "nnodes": _LIFE_CYCLE,
     "node-rank": _LIFE_CYCLE,
     "master-addr": _LIFE_CYCLE,
     "master-port": _LIFE_CYCLE,
+    "disable-log-stats": "not supported: the engine's counters show whether it hangs; remove it",
+    "hf-token": "put the token into HF_TOKEN of spec.engine.env, from a Secret",
+    "grpc": "not supported: models are served over HTTP; remove it",
+    "grpc-port": "not supported: models are served over HTTP; remove it",
+    "uvicorn-log-level": _OWN_SERVER,
+    "disable-uvicorn-access-log": _OWN_SERVER,
+    "disable-access-log-for-endpoints": _OWN_SERVER,
+    "h11-max-incomplete-event-size": _OWN_SERVER,
+    "h11-max-header-count": _OWN_SERVER,
+    "allow-credentials": _CORS,
+    "allowed-origins": _CORS,
+    "allowed-methods": _CORS,
+    "allowed-headers": _CORS,
+    "disable-fastapi-docs": _NO_ROUTE,
+    "enable-offline-docs": _NO_ROUTE,
+    "enable-tokenizer-info-endpoint": _NO_ROUTE,
+    "enable-server-load-tracking": _NO_ROUTE,
+    "enable-scale-out": _NO_ROUTE,
+    "tokens-only": _NO_ROUTE,
+    "enable-elastic-ep": _NO_ROUTE,
+    "elastic-ep-max-dp-size": _NO_ROUTE,
+    "enable-sleep-mode": _NO_ROUTE,
+    "profiler-config": _NO_ROUTE,
+    "weight-transfer-config": _NO_ROUTE,
+    "io-processor-plugin": _NO_ROUTE,
+    "cohere-is-reasoning-model": _NO_ROUTE,
+    "cohere-format": _NO_ROUTE,
+    "anthropic-disabled-thinking-effort": _NO_ROUTE,
+    "enable-flash-late-interaction": _NO_ROUTE,
 }
 """Flag without its dashes, in kebab case → what to do instead."""
 
-_SHORT: Final = {
+LORA_ONLY: Final = frozenset(
+    {
+        "lora-dtype",
+        "enable-tower-connector-lora",
+        "fully-sharded-loras",
+        "lora-target-modules",
+        "default-mm-loras",
+        "specialize-active-lora",
+        "enable-mixed-moe-lora-format",
+        "enable-moe-shared-loras",
+        "max-lora-cls-labels",
+    }
+)
+"""Flags without an effect unless adapters are switched on (`enable-lora`)."""
+
+SHORT: Final = {
+    "-asc": "api-server-count",
+    "-n": "nnodes",
+    "-r": "node-rank",
     "-q": "quantization",
     "-tp": "tensor-parallel-size",
     "-pp": "pipeline-parallel-size",
+    "-dcp": "decode-context-parallel-size",
+    "-pcp": "prefill-context-parallel-size",
     "-dp": "data-parallel-size",
+    "-dpn": "data-parallel-rank",
+    "-dpr": "data-parallel-start-rank",
+    "-dpl": "data-parallel-size-local",
+    "-dpa": "data-parallel-address",
+    "-dpp": "data-parallel-rpc-port",
+    "-dpb": "data-parallel-backend",
+    "-dph": "data-parallel-hybrid-lb",
+    "-dpe": "data-parallel-external-lb",
+    "-dpm": "data-parallel-multi-port-external-lb",
+    "-ep": "enable-expert-parallel",
+    "-sc": "speculative-config",
+    "-dc": "diffusion-config",
+    "-cc": "compilation-config",
+    "-ac": "attention-config",
 }
+"""Short forms of vLLM's flags. Those of one letter take their value also without a space: `-n2`."""
 
 
 def flag_names(args: Iterable[str]) -> list[str]:
     """The flags in `args`, normalised: `--x=y`, `--x y`, `--x_y`, `--no-x` and short forms give `x` (kebab case)."""
     names = []
     for arg in args:
-        if arg in _SHORT:
-            names.append(_SHORT[arg])
-        elif arg.startswith("--"):
-            name = arg[2:].split("=", 1)[0].split(".", 1)[0].replace("_", "-").lower()
-            names.append(name.removeprefix("no-"))
+        stem = arg.split("=", 1)[0].split(".", 1)[0]
+        if arg.startswith("--"):
+            names.append(stem[2:].replace("_", "-").lower().removeprefix("no-"))
+        elif name := SHORT.get(stem) or SHORT.get(arg[:2]):
+            names.append(name)
     return names
 
 

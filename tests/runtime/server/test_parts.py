@@ -83,6 +83,7 @@ def test_a_port_that_is_a_number_stays(tmp_path: Path) -> None:
         ["--api_key", "x"],
         ["--max-model-len", "10", "--max-model-len", "20"],
         ["--disable-log-stats"],
+        ["--lora-dtype=auto"],
     ],
 )
 def test_flags_that_arriero_owns_are_refused_by_name(flags: list[str]) -> None:

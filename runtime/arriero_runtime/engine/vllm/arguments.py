@@ -12,14 +12,15 @@ from arriero_runtime.failing import start_error
 
 _TYPED: Final = frozenset({"max-model-len", "dtype", "enforce-eager", "max-num-seqs"})
 """Flags that the operator itself writes from typed fields: refused only when they stand there twice."""
-_NEEDED: Final = {"disable-log-stats": "its counters show whether the engine hangs; remove it"}
 _PLACEHOLDER: Final = "model"
 
 
 def refuse_owned(flags: Sequence[str]) -> None:
     """Raises StartError (InvalidArguments) that names each flag and what to do instead."""
     counts = Counter(owned_flags.flag_names(flags))
-    advice = {**owned_flags.OWNED_FLAGS, **_NEEDED}
+    advice = dict(owned_flags.OWNED_FLAGS)
+    if "enable-lora" not in counts:
+        advice |= dict.fromkeys(owned_flags.LORA_ONLY, "adapters are off, so it would have no effect; remove it")
     refused = [
         f"--{name}: {advice[name]}"
         for name, count in counts.items()
