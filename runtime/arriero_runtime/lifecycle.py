@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from arriero_api.contract import Failure, Phase, Progress, RuntimeStatus
+from arriero_api.contract import AdapterStatus, Failure, Phase, Progress, RuntimeStatus
 
 _NEXT: Final[dict[Phase, frozenset[Phase]]] = {
     Phase.EMPTY: frozenset({Phase.RESOLVING, Phase.DRAINING}),
@@ -62,6 +62,10 @@ class LifeCycle:
     def names(self, names: tuple[str, ...], registrations: str) -> None:
         """The names served, and the hash of the file that they come from."""
         self._change(replace(self._status, names=names, registrations=registrations))
+
+    def adapters(self, adapters: tuple[AdapterStatus, ...]) -> None:
+        """How far each adapter that is asked for has come."""
+        self._change(replace(self._status, adapters=adapters))
 
     def effective(self, values: Mapping[str, str | int | bool]) -> None:
         """Engine values in force."""

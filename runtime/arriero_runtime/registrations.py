@@ -16,14 +16,15 @@ POLL_SECONDS: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """A file that could be read. `names` are in the order to serve them: the model's own first."""
+    """A file that could be read. `names` are in the order to serve them: the model's own first, without adapters."""
 
     registrations: Registrations
     hash: str
 
     @property
     def names(self) -> tuple[str, ...]:
-        ordered = sorted(self.registrations.names, key=lambda entry: entry.kind is not NameKind.MODEL)
+        own = [entry for entry in self.registrations.names if entry.kind is not NameKind.ADAPTER]
+        ordered = sorted(own, key=lambda entry: entry.kind is not NameKind.MODEL)
         return tuple(dict.fromkeys(entry.name for entry in ordered))
 
 

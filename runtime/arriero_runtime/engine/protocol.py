@@ -36,6 +36,22 @@ class FirstAnswer:
     blind: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class LoraCapacity:
+    """What an engine was started for: adapters of up to this rank, so many of them at hand."""
+
+    max_rank: int
+    max_loaded: int
+
+
+class AdapterRefused(Exception):
+    """The engine does not take an adapter. `reason` is of the catalogue; the text is the engine's own."""
+
+    def __init__(self, reason: str, words: str) -> None:
+        super().__init__(words)
+        self.reason = reason
+
+
 class Engine(Protocol):
     """A loaded model."""
 
@@ -56,6 +72,10 @@ class Engine(Protocol):
         """Ids of tokens that end a message but not the turn, where the model has such: a tool is to be called."""
 
     @property
+    def lora(self) -> LoraCapacity | None:
+        """What it can hold of adapters; None for an engine that was started without."""
+
+    @property
     def errored(self) -> bool:
         """The engine is dead and will not come back."""
 
@@ -67,6 +87,13 @@ class Engine(Protocol):
 
     def rename(self, names: Sequence[str]) -> None:
         """Serve these names from now on, the first as the model's own. Requests under way are not touched."""
+
+    async def load_adapter(self, name: str, folder: Path) -> None:
+        """Answer for `name` with the adapter in `folder`, also where the name had another. Requests under way keep
+        their weights. The folder is read again later. Raises AdapterRefused; then all is as before."""
+
+    def unload_adapter(self, name: str) -> None:
+        """Answer no more for `name`. Requests under way go on."""
 
     async def first_answer(self) -> FirstAnswer:
         """A short answer from the loaded weights. Raises whatever the engine raises."""

@@ -8,6 +8,7 @@ from arriero_api.contract import Phase
 from arriero_runtime.cli import ServeOptions
 from arriero_runtime.engine.protocol import Engine, EngineLoader
 from arriero_runtime.lifecycle import LifeCycle
+from arriero_runtime.server.adapters import Place
 from arriero_runtime.server.dispatch import Dispatcher
 from arriero_runtime.server.names import Names
 from arriero_runtime.server.warming import warm
@@ -43,8 +44,17 @@ class BringUp:
         self.dispatcher.attach(engine)
         self.life.enter(Phase.WARMING, "asking for a first answer")
         await warm(engine)
+        await self._adapters(Place(engine, self.options.model, folder, self.options.cache_dir))
         self.life.enter(Phase.READY)
         return engine
+
+    async def _adapters(self, place: Place) -> None:
+        """Every adapter that is asked for now is loaded or has failed; later ones no more touch readiness."""
+        adapters = self.names.adapters
+        if self.names.applied is not None and self.names.applied.registrations.adapters:
+            self.life.progress("loading adapters")
+        await adapters.attach(place)
+        await adapters.settled()
 
     async def _fetch(self, resolved: obtain.Resolved) -> Path:
         if not resolved.fetched:

@@ -5,17 +5,19 @@ import logging
 from arriero_runtime.engine.protocol import Engine
 from arriero_runtime.lifecycle import LifeCycle
 from arriero_runtime.registrations import Applied
+from arriero_runtime.server.adapters import Adapters
 
 log = logging.getLogger(__name__)
 
 
 class Names:
-    """Holds the names before there is an engine, and changes them in the engine later."""
+    """Holds the names before there is an engine, and changes them in the engine later. Adapters have `adapters`."""
 
     def __init__(self, life: LifeCycle) -> None:
         self._life = life
         self._engine: Engine | None = None
         self.applied: Applied | None = None
+        self.adapters = Adapters(life)
 
     @property
     def current(self) -> tuple[str, ...]:
@@ -28,6 +30,8 @@ class Names:
         if self._engine is not None:
             self._engine.rename(applied.names)
             log.info("names: %s", ", ".join(applied.names))
+        # Before the hash is told: whoever sees it finds the state of each adapter beside it.
+        self.adapters.apply(applied.registrations.adapters)
         self._life.names(applied.names, applied.hash)
 
     def attach(self, engine: Engine) -> None:

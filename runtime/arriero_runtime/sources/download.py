@@ -1,6 +1,6 @@
 """Fetch a hub model into the cache: resumed by file, complete or not there, never twice at once. Blocking.
 
-The folder MODELS/OWNER--NAME/COMMIT appears when all files are there; until then they gather in COMMIT.partial.
+The folder SHELF/OWNER--NAME/COMMIT appears when all files are there; until then they gather in COMMIT.partial.
 """
 
 import fcntl
@@ -27,14 +27,14 @@ Report = Callable[[int, str], None]
 """Called with percent and words."""
 
 
-def folder(cache_dir: Path, repository: str, commit: str) -> Path:
+def folder(cache_dir: Path, repository: str, commit: str, shelf: str = "models") -> Path:
     """Where the model is once it is complete."""
-    return cache_dir / "models" / repository.replace("/", "--") / commit
+    return cache_dir / shelf / repository.replace("/", "--") / commit
 
 
 def fetch(model: RemoteModel, cache_dir: Path, report: Report) -> Path:
     """The folder of the complete model. Raises StartError."""
-    target = folder(cache_dir, model.repository, model.commit)
+    target = folder(cache_dir, model.repository, model.commit, model.shelf)
     target.parent.mkdir(parents=True, exist_ok=True)
     with _alone(target.with_name(f"{model.commit}.lock")):
         if target.is_dir():

@@ -21,12 +21,16 @@ _PAUSES_SECONDS: Final = (1.0, 3.0)
 
 @dataclass(frozen=True, slots=True)
 class RemoteModel:
-    """A model as the hub lists it at one commit. `files` are the needed ones with their sizes in bytes."""
+    """A model as the hub lists it at one commit. `files` are the needed ones with their sizes in bytes.
+
+    `shelf` is the folder of the cache that it goes to: a repository may hold a model and an adapter too.
+    """
 
     repository: str
     revision: str
     commit: str
     files: tuple[tuple[str, int], ...]
+    shelf: str = "models"
 
     @property
     def size(self) -> int:
@@ -41,8 +45,7 @@ def is_commit(revision: str) -> bool:
 def look_up(repository: str, revision: str) -> RemoteModel:
     """The model at a branch, tag or commit (empty: the main branch). Raises StartError."""
     wanted = revision or "main"
-    info = _model_info(repository, wanted)
-    sizes = {entry.rfilename: entry.size or 0 for entry in info.siblings or []}
+    commit, sizes = listing(repository, wanted)
     needed = tuple((path, sizes[path]) for path in files.needed(sizes))
     if missing := files.lacks(path for path, _ in needed):
         raise start_error(
@@ -51,9 +54,15 @@ def look_up(repository: str, revision: str) -> RemoteModel:
             Phase.RESOLVING,
             remedy="Use a repository that holds the model in the transformers format.",
         )
+    return RemoteModel(repository, wanted, commit, needed)
+
+
+def listing(repository: str, revision: str) -> tuple[str, dict[str, int]]:
+    """The commit of a branch, tag or commit, and the sizes of its files in bytes. Raises StartError."""
+    info = _model_info(repository, revision)
     if info.sha is None:
-        raise start_error("DownloadFailed", f"The hub names no commit for {repository}@{wanted}.", Phase.RESOLVING)
-    return RemoteModel(repository, wanted, info.sha, needed)
+        raise start_error("DownloadFailed", f"The hub names no commit for {repository}@{revision}.", Phase.RESOLVING)
+    return info.sha, {entry.rfilename: entry.size or 0 for entry in info.siblings or []}
 
 
 def _model_info(repository: str, revision: str) -> ModelInfo:

@@ -5,7 +5,16 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from arriero_runtime.engine.protocol import AsgiApp, Counters, FirstAnswer, Receive, Scope, Send
+from arriero_runtime.engine.protocol import (
+    AdapterRefused,
+    AsgiApp,
+    Counters,
+    FirstAnswer,
+    LoraCapacity,
+    Receive,
+    Scope,
+    Send,
+)
 from arriero_runtime.failing import StartError
 
 
@@ -27,6 +36,9 @@ class ScriptedEngine:
 
     def __init__(self) -> None:
         self.names: tuple[str, ...] = ()
+        self.lora: LoraCapacity | None = None
+        self.adapters: dict[str, Path] = {}
+        self.refuses: dict[str, AdapterRefused] = {}
         self.answer = FirstAnswer((-0.5, -1.0), blind=-10.8)
         self.release = asyncio.Event()
         self.aborted = asyncio.Event()
@@ -61,6 +73,14 @@ class ScriptedEngine:
     def rename(self, names: Sequence[str]) -> None:
         self.names = tuple(names)
 
+    async def load_adapter(self, name: str, folder: Path) -> None:
+        if name in self.refuses:
+            raise self.refuses[name]
+        self.adapters[name] = folder
+
+    def unload_adapter(self, name: str) -> None:
+        del self.adapters[name]
+
     async def first_answer(self) -> FirstAnswer:
         return self.answer
 
@@ -73,7 +93,7 @@ class ScriptedEngine:
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] == "/v1/models":
-            await self._json(send, 200, {"data": [{"id": name} for name in self.names]})
+            await self._json(send, 200, {"data": [{"id": name} for name in (*self.names, *self.adapters)]})
         elif scope["path"] == "/v1/chat/completions":
             await self._chat(json.loads(await body_of(receive)), receive, send)
         else:
@@ -81,7 +101,7 @@ class ScriptedEngine:
 
     async def _chat(self, request: Mapping[str, str], receive: Receive, send: Send) -> None:
         self.started.set()
-        if request["model"] not in self.names:
+        if request["model"] not in (*self.names, *self.adapters):
             await self._json(send, 404, {"error": {"message": "no such model", "code": 404}})
         elif request.get("fake") == "stream":
             await self._stream(receive, send)

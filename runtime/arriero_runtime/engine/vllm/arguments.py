@@ -10,7 +10,18 @@ from arriero_api.contract import Phase
 from arriero_runtime.engine.vllm.explain import explained
 from arriero_runtime.failing import start_error
 
-_TYPED: Final = frozenset({"max-model-len", "dtype", "enforce-eager", "max-num-seqs"})
+_TYPED: Final = frozenset(
+    {
+        "max-model-len",
+        "dtype",
+        "enforce-eager",
+        "max-num-seqs",
+        "enable-lora",
+        "max-lora-rank",
+        "max-loras",
+        "max-cpu-loras",
+    }
+)
 """Flags that the operator itself writes from typed fields: refused only when they stand there twice."""
 _PLACEHOLDER: Final = "model"
 

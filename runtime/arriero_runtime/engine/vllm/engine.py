@@ -5,10 +5,11 @@ import asyncio
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, Self
 
-from arriero_runtime.engine.protocol import AsgiApp, Counters, FirstAnswer
-from arriero_runtime.engine.vllm import question, series
+from arriero_runtime.engine.protocol import AsgiApp, Counters, FirstAnswer, LoraCapacity
+from arriero_runtime.engine.vllm import adapters, question, series
 from arriero_runtime.engine.vllm.steps import StepCount
 
 _MESSAGE_ENDS: Final = ("<|eom_id|>", "<|eom|>")
@@ -46,6 +47,7 @@ class VllmEngine:
         app = build_app(args, tasks, client.model_config)
         await init_app_state(client, app.state, args, tasks)
         app.state.server = StopWish()
+        adapters.hide_ids(app.state.openai_serving_models)
         scope = contextlib.AsyncExitStack()
         await scope.enter_async_context(app.router.lifespan_context(app))
         return cls(client, app, tasks, scope, steps)
@@ -80,6 +82,10 @@ class VllmEngine:
         return frozenset(vocabulary[token] for token in _MESSAGE_ENDS if token in vocabulary)
 
     @property
+    def lora(self) -> LoraCapacity | None:
+        return adapters.capacity(self._client)
+
+    @property
     def errored(self) -> bool:
         return bool(self._client.errored)
 
@@ -97,6 +103,12 @@ class VllmEngine:
         served = self._app.state.openai_serving_models.base_model_paths
         root = served[0].model_path
         served[:] = [BaseModelPath(name=name, model_path=root) for name in names]
+
+    async def load_adapter(self, name: str, folder: Path) -> None:
+        await adapters.load(self._client, self._app.state.openai_serving_models, name, folder)
+
+    def unload_adapter(self, name: str) -> None:
+        adapters.unload(self._app.state.openai_serving_models, name)
 
     async def first_answer(self) -> FirstAnswer:
         if "generate" in self._tasks:

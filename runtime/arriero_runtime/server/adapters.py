@@ -1,0 +1,181 @@
+"""The adapters that the file of registrations asks for: fetched, checked, loaded, replaced, taken away, each by itself.
+
+An adapter that fails harms nothing else. While a changed one is on its way, the earlier weights go on under its name.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from arriero_api import reasons
+from arriero_api.contract import AdapterState, AdapterStatus, Failure, Registration
+from arriero_runtime.adapters.base import BaseModules
+from arriero_runtime.adapters.fit import check, refused
+from arriero_runtime.engine.protocol import AdapterRefused, Engine
+from arriero_runtime.failing import StartError
+from arriero_runtime.lifecycle import LifeCycle
+from arriero_runtime.sources import adapters as source
+
+_AT_ONCE: Final = 4
+_PAUSES: Final = (5.0, 15.0, 30.0, 60.0, 300.0)
+"""Seconds before a failure that may pass is tried again; the last one for good."""
+_MESSAGE: Final = 300
+"""Characters of a message: the status of many adapters must stay small."""
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where adapters go: the engine, its model's URI and folder, and the cache."""
+
+    engine: Engine
+    model_uri: str
+    model: Path
+    cache_dir: Path
+
+
+@dataclass(slots=True)
+class _Entry:
+    wanted: Registration
+    state: AdapterState = AdapterState.REGISTERING
+    failure: Failure | None = None
+    served: bool = False
+    """The engine answers for the name, maybe with the weights of an earlier entry."""
+    task: "asyncio.Task[None] | None" = None
+
+
+class Adapters:
+    """Holds the entries before there is an engine; every change of a state is told to the life cycle."""
+
+    def __init__(self, life: LifeCycle) -> None:
+        self._life = life
+        self._entries: dict[str, _Entry] = {}
+        self._place: Place | None = None
+        self._base: BaseModules | None = None
+        self._changed = asyncio.Event()
+        self._slots = asyncio.Semaphore(_AT_ONCE)
+
+    def apply(self, wanted: Sequence[Registration]) -> None:
+        """Serve these adapters from now on; what is there already is not touched."""
+        asked = {one.name: one for one in wanted}
+        for name in [name for name in self._entries if name not in asked]:
+            self._remove(self._entries.pop(name))
+        before, self._entries = self._entries, {}
+        for name, one in asked.items():
+            known = before.get(name)
+            if known is not None and known.wanted == one and not _had_no_room(known):
+                self._entries[name] = known
+            else:
+                self._entries[name] = self._begin(one, known)
+        self._publish()
+
+    async def attach(self, place: Place) -> None:
+        """The engine is there: begin with what has been asked for so far."""
+        self._base = await asyncio.to_thread(BaseModules.of_folder, place.model)
+        self._place = place
+        for entry in self._entries.values():
+            self._start(entry)
+
+    async def settled(self) -> None:
+        """Wait until every adapter is registered or has failed once."""
+        while any(entry.state is AdapterState.REGISTERING for entry in self._entries.values()):
+            self._changed.clear()
+            await self._changed.wait()
+
+    async def close(self) -> None:
+        """End what is under way."""
+        tasks = [entry.task for entry in self._entries.values() if entry.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _begin(self, wanted: Registration, known: _Entry | None) -> _Entry:
+        entry = _Entry(wanted)
+        if known is not None:
+            entry.served = known.served
+            _cancel(known)
+        self._start(entry)
+        return entry
+
+    def _start(self, entry: _Entry) -> None:
+        if self._place is not None:
+            entry.task = asyncio.get_running_loop().create_task(self._bring(entry, self._place))
+
+    def _remove(self, entry: _Entry) -> None:
+        _cancel(entry)
+        if entry.served and self._place is not None:
+            self._place.engine.unload_adapter(entry.wanted.name)
+            log.info("adapter %s is taken away", entry.wanted.name)
+
+    async def _bring(self, entry: _Entry, place: Place) -> None:
+        """Until it is registered, or has failed in a way that trying again cannot mend."""
+        tries = 0
+        while True:
+            try:
+                async with self._slots:
+                    await self._load(entry.wanted, place)
+            except StartError as error:
+                self._failed(entry, error.failure)
+            except Exception as error:
+                log.exception("adapter %s", entry.wanted.name)
+                self._failed(entry, refused("AdapterFetchFailed", f"{type(error).__name__}: {error}").failure)
+            else:
+                entry.served, entry.state, entry.failure = True, AdapterState.REGISTERED, None
+                log.info("adapter %s is served", entry.wanted.name)
+                self._publish()
+                return
+            if entry.failure is not None and reasons.reason(entry.failure.reason).permanent:
+                return
+            await asyncio.sleep(_PAUSES[min(tries, len(_PAUSES) - 1)])
+            tries += 1
+
+    async def _load(self, wanted: Registration, place: Place) -> None:
+        capacity = place.engine.lora
+        if capacity is None:
+            raise refused("AdapterNoCapacity", "the pod was made without spec.lora")
+        if list(self._entries).index(wanted.name) >= capacity.max_loaded:
+            raise refused("AdapterNoCapacity", f"the pod was made for {capacity.max_loaded} adapters")
+        folder = await asyncio.to_thread(source.obtain, wanted, place.model_uri, place.cache_dir)
+        await asyncio.to_thread(check, folder, self._base, capacity.max_rank)
+        try:
+            await place.engine.load_adapter(wanted.name, folder)
+        except AdapterRefused as error:
+            raise refused(error.reason, f"the engine refuses it: {error}") from error
+
+    def _failed(self, entry: _Entry, found: Failure) -> None:
+        words = f"Adapter {entry.wanted.name} ({_shown(entry.wanted)}): {found.message}"
+        if entry.served:
+            words += "; until the pod restarts, the earlier weights are served under its name"
+        entry.state, entry.failure = AdapterState.FAILED, replace(found, message=_bounded(words))
+        log.warning("%s: %s", found.reason, words)
+        self._publish()
+
+    def _publish(self) -> None:
+        self._life.adapters(
+            tuple(
+                AdapterStatus(name, entry.wanted.uri, entry.wanted.revision, entry.state, entry.failure)
+                for name, entry in self._entries.items()
+            )
+        )
+        self._changed.set()
+
+
+def _had_no_room(entry: _Entry) -> bool:
+    """It may have room now, as others have gone."""
+    return entry.failure is not None and entry.failure.reason == "AdapterNoCapacity"
+
+
+def _cancel(entry: _Entry) -> None:
+    if entry.task is not None:
+        entry.task.cancel()
+
+
+def _shown(wanted: Registration) -> str:
+    return f"{wanted.uri} at {wanted.revision}" if wanted.revision else wanted.uri
+
+
+def _bounded(words: str) -> str:
+    return words if len(words) <= _MESSAGE else words[: _MESSAGE - 1] + "…"

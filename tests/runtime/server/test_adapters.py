@@ -1,0 +1,270 @@
+"""Adapters come, change and go while the server runs; a bad one harms nothing else."""
+
+import asyncio
+import json
+import random
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from arriero_api.contract import (
+    AdapterState,
+    AdapterStatus,
+    Failure,
+    NameKind,
+    Phase,
+    Registration,
+    Registrations,
+)
+from arriero_runtime.adapters.fit import FILES
+from arriero_runtime.cli import ServeOptions
+from arriero_runtime.engine.protocol import AdapterRefused, LoraCapacity
+from arriero_runtime.failing import StartError
+from arriero_runtime.server import adapters
+from arriero_runtime.sources.adapters import obtain
+from tests.hub import Fault, Hub
+from tests.models.lora import adapter, write_tensors
+from tests.runtime.server.harness import Running, options_for, running
+from tests.runtime.server.scripted import ScriptedEngine
+from tests.support.eventually import eventually_async
+
+CONFIGURATION = {"num_hidden_layers": 1, "hidden_size": 16, "num_attention_heads": 2, "num_key_value_heads": 2}
+OWN = Registration("one", NameKind.MODEL)
+REPOSITORY = "somebody/support"
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    with Hub.start() as found:
+        monkeypatch.setenv("HF_ENDPOINT", found.url)
+        monkeypatch.delenv("HF_TOKEN", raising=False)
+        yield found
+
+
+def entry(name: str, uri: object, revision: str = "") -> Registration:
+    text = str(uri)
+    return Registration(name, NameKind.ADAPTER, text if "://" in text else f"file://{text}", revision)
+
+
+def write(path: Path, *entries: Registration) -> Registrations:
+    """The model's own name and these; the file is swapped, as a ConfigMap volume does."""
+    registrations = Registrations((OWN, *entries))
+    fresh = path.with_suffix(".new")
+    fresh.write_text(registrations.to_json())
+    fresh.replace(path)
+    return registrations
+
+
+def prepare(folder: Path) -> tuple[ServeOptions, ScriptedEngine]:
+    """A model of one layer; an engine that holds three adapters of rank 8."""
+    options, engine = options_for(folder), ScriptedEngine()
+    engine.lora = LoraCapacity(max_rank=8, max_loaded=3)
+    model = folder / "model"
+    (model / "config.json").write_text(json.dumps(CONFIGURATION))
+    names = ("q_proj", "v_proj")
+    matrices = {f"model.layers.0.self_attn.{name}.weight": (16, 16) for name in names}
+    write_tensors(model / "model.safetensors", matrices, random.Random(0))
+    return options, engine
+
+
+def state(server: Running, name: str) -> AdapterStatus | None:
+    found = server.statuses[-1].adapters if server.statuses else ()
+    return next((one for one in found if one.name == name), None)
+
+
+def failure(server: Running, name: str) -> Failure:
+    found = state(server, name)
+    assert found is not None
+    assert found.state is AdapterState.FAILED
+    assert found.failure is not None
+    return found.failure
+
+
+async def registered(server: Running, wanted: Registration) -> None:
+    def found() -> bool:
+        now = state(server, wanted.name)
+        return now is not None and now.of(wanted) and now.state is AdapterState.REGISTERED
+
+    await eventually_async(found)
+
+
+async def test_ready_waits_until_every_adapter_is_loaded_or_has_failed(tmp_path: Path) -> None:
+    options, engine = prepare(tmp_path)
+    good, bad = entry("good", tmp_path / "good"), entry("bad", tmp_path / "absent")
+    adapter(tmp_path / "model", tmp_path / "good")
+    write(options.registrations, good, bad)
+    async with running(options, engine=engine) as server:
+        status = await server.reach(Phase.READY)
+        assert {one.name: one.state for one in status.adapters} == {
+            "good": AdapterState.REGISTERED,
+            "bad": AdapterState.FAILED,
+        }
+        assert failure(server, "bad").reason == "AdapterNotFound"
+        assert engine.adapters == {"good": tmp_path / "good"}
+        assert [(await server.chat(name)).status_code for name in ("one", "good", "bad")] == [200, 200, 404]
+
+
+async def test_adapters_come_and_go_while_a_request_is_under_way(tmp_path: Path) -> None:
+    options, engine = prepare(tmp_path)
+    async with running(options, engine=engine) as server:
+        adapter(tmp_path / "model", tmp_path / "a")
+        wanted = entry("support", tmp_path / "a")
+        content = write(options.registrations, wanted)
+        await registered(server, wanted)
+        assert server.statuses[-1].registrations == content.hash
+        waiting = asyncio.ensure_future(server.chat("support", fake="wait"))
+        await asyncio.wait_for(engine.started.wait(), 10)
+        write(options.registrations)
+        await eventually_async(lambda: not engine.adapters)
+        assert state(server, "support") is None
+        engine.release.set()
+        assert (await waiting).status_code == 200
+        assert (await server.chat("support")).status_code == 404
+        assert {status.phase for status in server.statuses[-3:]} == {Phase.READY}
+
+
+async def test_the_state_is_told_with_the_hash_of_the_file(tmp_path: Path) -> None:
+    """Whoever sees the new hash finds each adapter of it beside it, never one that is not there yet."""
+    options, engine = prepare(tmp_path)
+    async with running(options, engine=engine) as server:
+        adapter(tmp_path / "model", tmp_path / "a")
+        wanted = entry("support", tmp_path / "a")
+        content = write(options.registrations, wanted)
+        await registered(server, wanted)
+        told = [status for status in server.statuses if status.registrations == content.hash]
+        assert all([one.name for one in status.adapters] == ["support"] for status in told)
+        assert told[0].adapters[0].state is AdapterState.REGISTERING
+
+
+async def test_a_changed_revision_is_served_from_a_path_of_its_own(tmp_path: Path, hub: Hub) -> None:
+    options, engine = prepare(tmp_path)
+    first = hub.add_repo(REPOSITORY, adapter(tmp_path / "model", tmp_path / "first", seed=1))
+    wanted = entry("support", f"hf://{REPOSITORY}")
+    write(options.registrations, wanted)
+    async with running(options, engine=engine) as server:
+        assert engine.adapters["support"].name == first
+        second = hub.add_repo(REPOSITORY, adapter(tmp_path / "model", tmp_path / "second", seed=2))
+        changed = entry("support", f"hf://{REPOSITORY}", second)
+        write(options.registrations, changed)
+        await registered(server, changed)
+        assert engine.adapters["support"].name == second
+
+
+async def test_a_changed_adapter_that_fails_leaves_the_earlier_weights_and_says_so(tmp_path: Path) -> None:
+    options, engine = prepare(tmp_path)
+    adapter(tmp_path / "model", tmp_path / "a")
+    adapter(tmp_path / "model", tmp_path / "b", rank=16)
+    write(options.registrations, entry("support", tmp_path / "a"))
+    async with running(options, engine=engine) as server:
+        write(options.registrations, entry("support", tmp_path / "b"))
+        await eventually_async(lambda: failure(server, "support"))
+        assert failure(server, "support").reason == "AdapterRankTooHigh"
+        assert "the earlier weights are served" in failure(server, "support").message
+        assert engine.adapters == {"support": tmp_path / "a"}
+
+
+async def test_what_the_engine_refuses_is_told_in_its_words(tmp_path: Path) -> None:
+    options, engine = prepare(tmp_path)
+    adapter(tmp_path / "model", tmp_path / "a")
+    engine.refuses = {"support": AdapterRefused("AdapterInvalid", "vLLM does not yet support DoRA.")}
+    write(options.registrations, entry("support", tmp_path / "a"))
+    async with running(options, engine=engine) as server:
+        found = failure(server, "support")
+        assert (found.reason, found.remedy[:21]) == ("AdapterInvalid", "Save the adapter as a")
+        assert "Adapter support (file://" in found.message
+        assert "DoRA" in found.message
+
+
+async def test_one_more_than_the_pod_holds_waits_for_room(tmp_path: Path) -> None:
+    options, engine = prepare(tmp_path)
+    adapter(tmp_path / "model", tmp_path / "a")
+    entries = [entry(f"a{number}", tmp_path / "a") for number in range(4)]
+    write(options.registrations, *entries)
+    async with running(options, engine=engine) as server:
+        assert failure(server, "a3").reason == "AdapterNoCapacity"
+        write(options.registrations, *entries[1:])
+        await registered(server, entries[3])
+
+
+async def test_a_pod_without_capacity_says_so(tmp_path: Path) -> None:
+    options, engine = prepare(tmp_path)
+    engine.lora = None
+    write(options.registrations, entry("support", tmp_path))
+    async with running(options, engine=engine) as server:
+        assert failure(server, "support").reason == "AdapterNoCapacity"
+        assert (await server.chat()).status_code == 200
+
+
+async def test_a_failure_that_may_pass_is_tried_again(
+    tmp_path: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adapters, "_PAUSES", (0.05,))
+    monkeypatch.setattr("arriero_runtime.sources.hub._PAUSES_SECONDS", ())
+    options, engine = prepare(tmp_path)
+    hub.add_repo(REPOSITORY, adapter(tmp_path / "model", tmp_path / "a"))
+    hub.fault(Fault(status=503))
+    wanted = entry("support", f"hf://{REPOSITORY}")
+    write(options.registrations, wanted)
+    async with running(options, engine=engine) as server:
+        assert failure(server, "support").reason == "AdapterFetchFailed"
+        hub.clear_faults()
+        await registered(server, wanted)
+
+
+def test_a_repository_without_an_adapter_is_told(tmp_path: Path, hub: Hub) -> None:
+    (tmp_path / "repo").mkdir()
+    (tmp_path / "repo" / "adapter_model.bin").write_bytes(b"weights")
+    hub.add_repo(REPOSITORY, tmp_path / "repo")
+    with pytest.raises(StartError) as caught:
+        obtain(entry("support", f"hf://{REPOSITORY}"), "hf://a/b", tmp_path)
+    assert str(caught.value) == (
+        f"AdapterInvalid: {REPOSITORY} at revision main has no adapter_config.json and no adapter_model.safetensors"
+    )
+
+
+@pytest.mark.parametrize(
+    ("made", "revision", "reason"),
+    [
+        ({}, "nowhere", "AdapterNotFound"),
+        ({"gated": True}, "", "AdapterUnauthorized"),
+        (None, "", "AdapterNotFound"),
+    ],
+)
+def test_what_the_hub_refuses_has_a_reason_of_adapters(
+    tmp_path: Path, hub: Hub, made: dict[str, bool] | None, revision: str, reason: str
+) -> None:
+    (tmp_path / "repo").mkdir()
+    for name in FILES:
+        (tmp_path / "repo" / name).write_text("{}")
+    if made is not None:
+        hub.add_repo(REPOSITORY, tmp_path / "repo", gated=made.get("gated", False))
+    with pytest.raises(StartError) as caught:
+        obtain(entry("support", f"hf://{REPOSITORY}", revision), "hf://a/b", tmp_path)
+    assert caught.value.failure.reason == reason
+    assert caught.value.failure.remedy
+
+
+def test_a_fetched_commit_is_not_asked_for_again(tmp_path: Path, hub: Hub) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text(json.dumps(CONFIGURATION))
+    commit = hub.add_repo(REPOSITORY, adapter(tmp_path / "model", tmp_path / "a"))
+    place = obtain(entry("support", f"hf://{REPOSITORY}", commit), "hf://a/b", tmp_path)
+    asked = len(hub.requests)
+    assert obtain(entry("support", f"hf://{REPOSITORY}", commit), "hf://a/b", tmp_path) == place
+    assert len(hub.requests) == asked
+    assert sorted(path.name for path in place.iterdir()) == ["adapter_config.json", "adapter_model.safetensors"]
+
+
+def test_a_folder_on_the_models_own_claim_is_used_in_place(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(CONFIGURATION))
+    adapter(tmp_path, tmp_path / "claim" / "adapters" / "a")
+    wanted = entry("support", "pvc://models/adapters/a")
+    found = obtain(wanted, "pvc://models/base", tmp_path, tmp_path / "claim")
+    assert found == tmp_path / "claim" / "adapters" / "a"
+    with pytest.raises(StartError, match="AdapterNotFound: it is on the claim models, and the model is not"):
+        obtain(wanted, "pvc://others/base", tmp_path, tmp_path / "claim")
+    shutil.rmtree(found)
+    with pytest.raises(StartError, match="AdapterNotFound: there is no folder pvc://models/adapters/a"):
+        obtain(wanted, "pvc://models/base", tmp_path, tmp_path / "claim")
