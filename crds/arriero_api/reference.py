@@ -73,7 +73,7 @@ def _row(path: str, node: Json) -> str:
 
 def _type(node: Json) -> str:
     if "enum" in node:
-        return " \\| ".join(node["enum"])
+        return " \\| ".join(str(choice) for choice in node["enum"])
     if node.get("x-kubernetes-int-or-string"):
         return "quantity"
     kind = str(node["type"])

@@ -50,12 +50,12 @@ class NameStatus(Schema):
     """One name that clients may call."""
 
     name: Annotated[str, Field(max_length=128)] = Field(description="The name.")
-    kind: Literal["Model", "Alias"] = Field(description="What it stands for.")
-    state: Literal["Registering", "Registered", "Unregistering", "Conflict"] = Field(
-        description="Registered when all ready pods serve it."
+    kind: Literal["Model", "Alias", "Adapter"] = Field(description="What it stands for.")
+    state: Literal["Registering", "Registered", "Unregistering", "Conflict", "Failed"] = Field(
+        description="Registered when all ready pods serve it; Failed for an adapter that a pod cannot load."
     )
     pods: int = Field(default=0, description="How many ready pods serve it.")
-    message: _Text | None = Field(default=None, description="Why it is withheld, and what to do.")
+    message: _Text | None = Field(default=None, description="Why it is withheld or has failed, and what to do.")
 
 
 class ProgressStatus(Schema):
@@ -88,7 +88,7 @@ class Status(Schema):
         default=None, description="The profile in force: spec.profile, or else the chart's default."
     )
     model: ModelStatus | None = Field(default=None, description="Which model, which commit, which revisions.")
-    names: Annotated[list[NameStatus], Field(max_length=128, json_schema_extra=listed_by("name"))] | None = Field(
+    names: Annotated[list[NameStatus], Field(max_length=256, json_schema_extra=listed_by("name"))] | None = Field(
         default=None, description="The names that clients may call."
     )
     progress: ProgressStatus | None = Field(

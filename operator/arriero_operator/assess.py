@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from arriero_operator.cache import Cache
-from arriero_operator.decide import registered
+from arriero_operator.decide import adapters, registered
 from arriero_operator.decide.conditions import SCHEDULING
 from arriero_operator.decide.situation import NameState, Situation
 from arriero_operator.diagnose.model import model_failure
@@ -42,7 +42,8 @@ def _names(now: Round, pods: Sequence[PodFacts]) -> list[NameState]:
         return registered.refused_states(now.plan.names, now.plan.lost, before)
     ready = [pod for pod in pods if pod.live and pod.ready]
     proven = sum(pod.uid in now.proven for pod in ready)
-    return registered.name_states(now.plan.names, now.plan.lost, before, len(ready), proven)
+    states = adapters.states(now.plan.served, ready, adapters.trusted(now.observed.before, now.observed.model))
+    return registered.name_states(now.plan.names, now.plan.lost, before, len(ready), proven, states)
 
 
 def _mismatch(pods: Iterable[PodFacts], wanted: Wanted | None) -> str:

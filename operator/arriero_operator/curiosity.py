@@ -6,6 +6,8 @@ At rest nobody is asked and nothing is looked at again.
 from collections.abc import Sequence
 from typing import Final
 
+from arriero_api.contract import AdapterState
+from arriero_operator.decide import adapters
 from arriero_operator.facts import PodFacts
 from arriero_operator.observe import Observed
 from arriero_operator.rounds import Round
@@ -25,7 +27,8 @@ Question = tuple[PodFacts, float]
 
 
 def questions(now: Round, statuses: RuntimeStatuses) -> list[Question]:
-    """Whom to ask: pods that start, pods that have not proven their names, pods that have never told their commit."""
+    """Whom to ask: pods that start, pods that have not proven their names, pods of which an adapter is under way or has
+    failed, pods that have never told their commit."""
     found: list[Question] = []
     at_rest = _is_ready(now.observed)
     for pod in now.observed.pods:
@@ -36,6 +39,8 @@ def questions(now: Round, statuses: RuntimeStatuses) -> list[Question]:
             found.append((pod, FAILED if said else START))
         elif _unproven(now, pod):
             found.append((pod, PROOF))
+        elif (found_out := _adapters(now, pod)) is not None:
+            found.append((pod, found_out))
         elif not at_rest and pod.status is None and statuses.silent(now.key, pod) < PATIENCE:
             found.append((pod, START))
     return found
@@ -52,6 +57,16 @@ def requeue_after(now: Round, soonest: float | None) -> float | None:
     if now.plan.lost:
         waits.append(WITHHELD)
     return min((wait for wait in waits if wait is not None), default=None)
+
+
+def _adapters(now: Round, pod: PodFacts) -> float | None:
+    """Seconds between looks at what the pod says of its adapters; None where nothing is to be learnt."""
+    asked = now.registrations[pod.revision].content.adapters if pod.revision in now.registrations else ()
+    trusted = adapters.trusted(now.observed.before, now.observed.model)
+    states = {adapters.state_in(pod, one, trusted) for one in asked}
+    if AdapterState.REGISTERING in states:
+        return START
+    return FAILED if AdapterState.FAILED in states else None
 
 
 def _unproven(now: Round, pod: PodFacts) -> bool:

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from arriero_api import labels
-from arriero_api.contract import ContractError, Registration, Registrations
-from arriero_operator import facts
+from arriero_api.contract import ContractError, NameKind, Registration, Registrations
+from arriero_operator import facts, revisions
 from arriero_operator.cache import Cache
 from arriero_operator.facts import PodFacts
 from arriero_operator.keys import Key
 from arriero_operator.kube.errors import Conflict, NotFound
-from arriero_operator.kube.protocol import CONFIG_MAPS, PODS, Kube
+from arriero_operator.kube.protocol import CONFIG_MAPS, PODS, REVISIONS, Kube
 from arriero_operator.render import children, names
 from arriero_operator.render.children import CHANGED, Owner
 from arriero_operator.rounds import Round, Wanted
@@ -40,7 +40,8 @@ class LiveRegistrations:
             return
         hashes = {revision.hash, *(pod.revision for pod in observed.pods if pod.revision)}
         now.registrations = {
-            one: self.wanted(observed.owner, one, now.plan.served, observed.pods, moment) for one in sorted(hashes)
+            one: self.wanted(observed.owner, one, self._served(now, one), observed.pods, moment)
+            for one in sorted(hashes)
         }
         said = {(name["name"], name["state"]) for name in observed.before.get("names") or ()}
         if said == {(one.name, _REGISTERED) for one in now.plan.served}:
@@ -51,6 +52,16 @@ class LiveRegistrations:
             if pod.ready and pod.revision in now.registrations
             if self.proven(now.key, pod, now.registrations[pod.revision])
         }
+
+    def _served(self, now: Round, revision: str) -> tuple[Registration, ...]:
+        """The names that pods of the revision are to serve: of the adapters as many as they have room for."""
+        wanted = now.plan.revision
+        if wanted is not None and wanted.hash == revision:
+            return now.plan.served
+        name = names.revisioned(now.observed.owner.name, revision)
+        room = revisions.adapter_room(self._cache.get(REVISIONS, now.key[0], name))
+        adapters = [one for one in now.plan.served if one.kind is NameKind.ADAPTER]
+        return tuple(one for one in now.plan.served if one not in adapters[room:])
 
     def wanted(
         self, owner: Owner, revision: str, served: Sequence[Registration], pods: Iterable[PodFacts], now: str

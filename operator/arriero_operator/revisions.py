@@ -39,6 +39,15 @@ def wanted(owner: Owner, inputs: Inputs, stored: Iterable[Mapping[str, Any]], op
     return Revision(inputs.hash, body, children.controller_revision(owner, inputs, body, number, operator))
 
 
+def adapter_room(record: Mapping[str, Any] | None) -> int:
+    """How many adapters pods of a revision can hold, by its ControllerRevision; 0 where it is not known."""
+    body = ((record or {}).get("data") or {}).get("template") or {}
+    containers = (body.get("spec") or {}).get("containers") or ()
+    flags = (str(arg) for one in containers for arg in one.get("args") or ())
+    found = (flag.removeprefix(template.LOADED_FLAG) for flag in flags if flag.startswith(template.LOADED_FLAG))
+    return max((int(amount) for amount in found if amount.isdigit()), default=0)
+
+
 def surplus(
     stored: Iterable[Mapping[str, Any]], pods: Iterable[PodFacts], keep: Iterable[str | None]
 ) -> list[Mapping[str, Any]]:

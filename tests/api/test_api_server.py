@@ -20,6 +20,13 @@ def _model(**spec: Any) -> dict[str, Any]:
     }
 
 
+def _adapters(*names: str, uri: str = "hf://org/support", model: Any = None, **fields: Any) -> dict[str, Any]:
+    """A spec with these adapters; `revision` is theirs, other fields are of spec.lora."""
+    own = {"revision": fields.pop("revision")} if "revision" in fields else {}
+    lora = {**fields, "adapters": [{"name": name, "uri": uri, **own} for name in names]}
+    return {"lora": lora} | ({"model": model} if model else {})
+
+
 @pytest.mark.parametrize(
     ("spec", "field", "remedy"),
     [
@@ -40,6 +47,18 @@ def _model(**spec: Any) -> dict[str, Any]:
         ({"engine": {"env": [{"name": "A", "valueFrom": {}}]}}, "spec.engine.env[0].valueFrom", "exactly one of"),
         ({"serving": {"drainSeconds": 5}}, "spec.serving", "Raise it or lower requestTimeoutSeconds"),
         ({"cache": {}}, "spec.cache.emptyDir", "Required value"),
+        ({"lora": {"maxRank": 7}}, "spec.lora.maxRank", 'supported values: "8", "16"'),
+        ({"lora": {"maxActive": 8, "maxLoaded": 2}}, "spec.lora", "raise maxLoaded or lower maxActive"),
+        (_adapters("a", "b", "c", maxLoaded=2, maxActive=1), "spec.lora.adapters", "raise spec.lora.maxLoaded"),
+        (_adapters("a", "a"), "spec.lora.adapters[1]", "Duplicate value"),
+        (_adapters("two words"), "spec.lora.adapters[0].name", "letters, digits"),
+        (_adapters("qwen"), "spec.lora.adapters", "give it another name"),
+        (_adapters("chat", model={"uri": "hf://a/b", "aliases": ["chat"]}), "spec.lora.adapters", "another name"),
+        (_adapters("own", model={"uri": "hf://a/b", "name": "own"}), "spec.lora.adapters", "another name"),
+        (_adapters("a", uri="org/support"), "spec.lora.adapters[0].uri", "hf://ORG/NAME"),
+        (_adapters("a", uri="file:///a/../b"), "spec.lora.adapters[0].uri", "remove '..'"),
+        (_adapters("a", uri="file:///a", revision="v1"), "spec.lora.adapters[0]", "remove it"),
+        (_adapters("a", uri="pvc://other/a", model={"uri": "pvc://models/b"}), "spec.model.uri", "put it there"),
     ],
     ids=str,
 )
@@ -61,6 +80,10 @@ def test_a_wrong_field_is_refused_by_name_with_what_to_do(
         {"serving": {"requestTimeoutSeconds": 60, "drainSeconds": 90}},
         {"cache": {"emptyDir": {"sizeLimit": "50Gi"}}, "sharedMemory": "2Gi"},
         {"engine": {"args": ["--kv-cache-dtype=fp8"], "env": [{"name": "A", "value": ""}]}},
+        {"lora": {}},
+        _adapters("a", "b", revision="v1"),
+        _adapters("qwen", model={"uri": "hf://a/b", "name": "own"}),
+        _adapters("a", uri="pvc://models/adapters/a", model={"uri": "pvc://models/base"}),
     ],
     ids=str,
 )

@@ -34,6 +34,7 @@ def test_defaults_stand_only_where_the_operator_decides() -> None:
     rollout = {"strategy", "surgeWaitSeconds", "surgeWaitMaxSeconds"}
     assert defaults == {
         ".spec.replicas",
+        *(f".spec.lora.{field}" for field in ("maxRank", "maxActive", "maxLoaded")),
         ".spec.serving.requestTimeoutSeconds",
         *(f".spec.rollout.{field}" for field in rollout),
     }

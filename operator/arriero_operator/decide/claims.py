@@ -19,10 +19,15 @@ class Claim:
 
 
 def wanted_names(model: str, spec: Spec) -> tuple[Registration, ...]:
-    """The names that `spec` asks for: the model's own first, then the aliases, none twice."""
+    """The names that `spec` asks for: the model's own first, then the aliases, then the adapters, none twice."""
     own = spec.model.name or model
     aliases = dict.fromkeys(alias for alias in spec.model.aliases or () if alias != own)
-    return (Registration(own, NameKind.MODEL), *(Registration(alias, NameKind.ALIAS) for alias in aliases))
+    listed = (spec.lora.adapters or ()) if spec.lora else ()
+    return (
+        Registration(own, NameKind.MODEL),
+        *(Registration(alias, NameKind.ALIAS) for alias in aliases),
+        *(Registration(one.name, NameKind.ADAPTER, one.uri, one.revision or "") for one in listed),
+    )
 
 
 def claim(obj: Mapping[str, Any]) -> Claim | None:
@@ -32,7 +37,9 @@ def claim(obj: Mapping[str, Any]) -> Claim | None:
     refused = any(c["type"] == "Accepted" and c["status"] == "False" for c in status.get("conditions") or ())
     if "deletionTimestamp" in metadata or (refused and not held):
         return None
-    wanted = frozenset({model.get("name") or metadata["name"], *(model.get("aliases") or ())})
+    adapters = ((obj["spec"].get("lora") or {}).get("adapters")) or ()
+    own = model.get("name") or metadata["name"]
+    wanted = frozenset({own, *(model.get("aliases") or ()), *(one["name"] for one in adapters)})
     return Claim(metadata["name"], metadata["creationTimestamp"], wanted, held)
 
 

@@ -76,6 +76,8 @@ def _names_registered(s: Situation) -> Verdict:
         return _state("NamesRegistered", True, "ScaledToZero")
     if not s.ready:
         return _state("NamesRegistered", False, "NoReadyReplica")
+    if failed := _named(s.names, "Failed"):
+        return Verdict("NamesRegistered", "False", failed[0].reason, bounded(" ".join(one.message for one in failed)))
     if pending := [*_named(s.names, "Registering"), *_named(s.names, "Unregistering")]:
         words = f"On the way to the pods: {', '.join(name.name for name in pending)}."
         return Verdict("NamesRegistered", "False", "Registering", bounded(words))

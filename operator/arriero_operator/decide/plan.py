@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from arriero_api.contract import Failure, Registration
+from arriero_api.contract import Failure, NameKind, Registration
 from arriero_api.types import Spec
 from arriero_operator import revisions
 from arriero_operator.decide import acceptance, claims
@@ -70,7 +70,7 @@ def lost_names(model: Mapping[str, Any], neighbours: Iterable[Mapping[str, Any]]
 
 def _nameless(names: Iterable[Registration], lost: Mapping[str, str]) -> Failure | None:
     """A model of which every name is another's has nothing to serve."""
-    names = list(names)
+    names = [one for one in names if one.kind is not NameKind.ADAPTER]
     if any(one.name not in lost for one in names):
         return None
     said = "; ".join(f"{one.name!r} is served by the model {lost[one.name]!r}" for one in names)

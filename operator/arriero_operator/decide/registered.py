@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from arriero_api.contract import Registration
+from arriero_api.contract import NameKind, Registration
 from arriero_operator.decide.situation import NameState
 
 REGISTERING = "Registering"
 REGISTERED = "Registered"
 UNREGISTERING = "Unregistering"
 CONFLICT = "Conflict"
+FAILED = "Failed"
 
 
 def name_states(
@@ -18,12 +19,15 @@ def name_states(
     before: Sequence[Mapping[str, Any]],
     ready: int,
     proven: int,
+    adapters: Sequence[NameState] = (),
 ) -> list[NameState]:
     """States of all names.
 
     `lost` are withheld names with their holder; `before` is status.names as it stands; of `ready` pods `proven` are
-    known to serve exactly the names that are not withheld. Without a ready pod nothing is Registered.
+    known to serve exactly the names that are not withheld. Without a ready pod nothing is Registered. `adapters` are
+    the states of those that are asked for.
     """
+    by_name = {one.name: one for one in adapters}
     settled = ready > 0 and proven >= ready
     found = []
     kept = {name["name"] for name in before if name["state"] == REGISTERED}
@@ -31,6 +35,9 @@ def name_states(
         if one.name in lost:
             words = f"{one.name!r} is served by the model {lost[one.name]!r} of this namespace."
             found.append(NameState(one.name, one.kind.value, CONFLICT, 0, words))
+            continue
+        if one.kind is NameKind.ADAPTER and one.name in by_name:
+            found.append(by_name[one.name])
             continue
         served = settled or (one.name in kept and ready > 0)
         pods = ready if served else proven

@@ -10,13 +10,14 @@ from arriero_operator.facts import PodFacts
 
 @dataclass(frozen=True, slots=True)
 class NameState:
-    """One name of status.names; `pods` counts the ready pods that serve it."""
+    """One name of status.names; `pods` counts the ready pods that serve it. `reason` is why it has failed."""
 
     name: str
     kind: str
     state: str
     pods: int = 0
     message: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ class Inputs:
     """Inputs of one revision, all as plain JSON values.
 
     `default_image` is the profile's; it is used where `image`, the spec's, is empty, and is not part of the hash.
+    `lora` is the pods' room for adapters (maxRank, maxActive, maxLoaded), empty for none; the list itself is live.
     """
 
     uri: str
@@ -44,6 +45,7 @@ class Inputs:
     node_selector: dict[str, str] = field(default_factory=dict)
     tolerations: list[dict[str, Any]] = field(default_factory=list)
     runtime_class_name: str = ""
+    lora: dict[str, int] = field(default_factory=dict)
 
     @property
     def hash(self) -> str:
@@ -90,7 +92,12 @@ def pod_inputs(spec: Spec, profile: Profile, hub_endpoint: str = "") -> Inputs:
         node_selector=dict(profile.node_selector),
         tolerations=[dict(toleration) for toleration in profile.tolerations],
         runtime_class_name=profile.runtime_class_name,
+        lora=_capacity(spec),
     )
+
+
+def _capacity(spec: Spec) -> dict[str, int]:
+    return spec.lora.model_dump(by_alias=True, exclude={"adapters"}) if spec.lora else {}
 
 
 def _says(one: Field[Any], value: Any) -> bool:

@@ -6,6 +6,9 @@ from arriero_api import labels, pod, uris
 from arriero_operator.render import names
 from arriero_operator.render.inputs import Inputs
 
+LOADED_FLAG: Final = "--max-cpu-loras="
+"""Tells how many adapters the pods of a template hold."""
+
 _USER: Final = 65532
 _REGISTRATIONS: Final = "registrations"
 _CACHE: Final = "cache"
@@ -114,6 +117,10 @@ def engine_flags(inputs: Inputs) -> list[str]:
         flags.append("--enforce-eager")
     if inputs.max_num_seqs is not None:
         flags.append(f"--max-num-seqs={inputs.max_num_seqs}")
+    if inputs.lora:
+        room = inputs.lora
+        flags += ["--enable-lora", f"--max-lora-rank={room['maxRank']}", f"--max-loras={room['maxActive']}"]
+        flags.append(f"{LOADED_FLAG}{room['maxLoaded']}")
     return [*flags, *inputs.args]
 
 

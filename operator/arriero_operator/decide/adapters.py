@@ -1,0 +1,49 @@
+"""How far adapters are, from what the ready pods say of them. Pure."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from arriero_api.contract import AdapterState, AdapterStatus, NameKind, Registration
+from arriero_operator.decide.registered import FAILED, REGISTERED, REGISTERING
+from arriero_operator.decide.situation import NameState
+from arriero_operator.diagnose.failures import catalogued, sentence
+from arriero_operator.facts import PodFacts
+
+Trusted = frozenset[str]
+"""Names of adapters that status.names calls Registered, where the spec is still the one that it speaks of."""
+
+
+def trusted(before: Mapping[str, Any], model: Mapping[str, Any]) -> Trusted:
+    """After a restart of the operator no pod has said anything yet: what was proven for an unchanged spec holds."""
+    if before.get("observedGeneration") != model["metadata"]["generation"]:
+        return frozenset()
+    return frozenset(one["name"] for one in before.get("names") or () if one["state"] == REGISTERED)
+
+
+def states(served: Sequence[Registration], ready: Sequence[PodFacts], known: Trusted) -> list[NameState]:
+    """The state of each adapter among `served`: Registered when every ready pod has it, Failed when one cannot."""
+    return [_state(one, ready, known) for one in served if one.kind is NameKind.ADAPTER]
+
+
+def state_in(pod: PodFacts, wanted: Registration, known: Trusted) -> AdapterState:
+    """The state of one adapter in one ready pod."""
+    if pod.status is None:
+        return AdapterState.REGISTERED if wanted.name in known else AdapterState.REGISTERING
+    found = _report(pod, wanted)
+    return found.state if found is not None else AdapterState.REGISTERING
+
+
+def _state(wanted: Registration, ready: Sequence[PodFacts], known: Trusted) -> NameState:
+    serving = sum(state_in(pod, wanted, known) is AdapterState.REGISTERED for pod in ready)
+    reports = [report for pod in ready if (report := _report(pod, wanted)) is not None]
+    if failure := next((one.failure for one in reports if one.state is AdapterState.FAILED and one.failure), None):
+        found = catalogued(failure)
+        return NameState(wanted.name, wanted.kind.value, FAILED, serving, sentence(found), found.reason)
+    state = REGISTERED if ready and serving == len(ready) else REGISTERING
+    return NameState(wanted.name, wanted.kind.value, state, serving)
+
+
+def _report(pod: PodFacts, wanted: Registration) -> AdapterStatus | None:
+    """What the pod says of this entry; of an earlier entry of the name it may say something else."""
+    said = pod.status.adapters if pod.status is not None else ()
+    return next((one for one in said if one.of(wanted)), None)
