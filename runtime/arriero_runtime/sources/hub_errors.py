@@ -22,6 +22,7 @@ from arriero_runtime.failing import StartError, start_error
 from arriero_runtime.sources import access
 
 _DISK_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_BAD_TOKEN: Final = "Invalid credentials in Authorization header"
 _QUERY: Final = re.compile(r"\?[^\s'\"]*")
 _CREDENTIALS: Final = re.compile(r"//[^/\s@]*@|hf_[A-Za-z0-9]{8,}|Bearer \S+")
 
@@ -53,17 +54,18 @@ def _broke_off(error: HTTPError, where: str, phase: Phase) -> StartError:
 
 def _answered(error: HfHubHTTPError, repository: str, revision: str, phase: Phase) -> StartError:
     status = error.response.status_code
-    code = error.response.headers.get("X-Error-Code", "")
     where = f"{repository} at revision {revision}"
-    if isinstance(error, GatedRepoError) or (status in (401, 403) and code != "RepoNotFound"):
+    unknown = _unknown(error, phase)
+    if isinstance(error, GatedRepoError) or (status in (401, 403) and not unknown):
         return start_error("Unauthorized", f"{access.shown()} refuses access to {where} ({status}).", phase)
     if isinstance(error, RevisionNotFoundError):
         return start_error(
             "RevisionNotFound", f"{access.shown()} knows {repository}, but not its revision {revision}.", phase
         )
-    if isinstance(error, RepositoryNotFoundError) or (status == 404 and phase is Phase.RESOLVING):
+    if unknown or (status == 404 and phase is Phase.RESOLVING):
+        hidden = ", or does not show it to this pod" if status == 401 else ""
         return start_error(
-            "ModelNotFound", f"{access.shown()} has no repository {repository} (revision {revision}).", phase
+            "ModelNotFound", f"{access.shown()} has no repository {repository} (revision {revision}){hidden}.", phase
         )
     if status == 429:
         wait = error.response.headers.get("Retry-After", "")
@@ -77,6 +79,18 @@ def _answered(error: HfHubHTTPError, repository: str, revision: str, phase: Phas
         )
     reason = "SourceUnreachable" if phase is Phase.RESOLVING and status >= 500 else "DownloadFailed"
     return start_error(reason, f"{access.shown()} answers {status} for {where}.", phase)
+
+
+def _unknown(error: HfHubHTTPError, phase: Phase) -> bool:
+    """Whether the repository is not there, as far as this pod can see.
+
+    To nobody known, a hub answers 401 for what it does not have, at times without a code; the client reads that so
+    only over https. Once the hub has listed the files, it has the repository.
+    """
+    if error.response.status_code != 401:
+        return isinstance(error, RepositoryNotFoundError)
+    refused = isinstance(error, GatedRepoError) or error.response.headers.get("X-Error-Message") == _BAD_TOKEN
+    return phase is Phase.RESOLVING and not refused
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

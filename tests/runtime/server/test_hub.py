@@ -130,10 +130,20 @@ async def test_an_unknown_revision_is_named(hub: Hub, commit: str, tmp_path: Pat
     assert (found.reason, "v9" in found.message) == ("RevisionNotFound", True)
 
 
-@pytest.mark.parametrize("status", [401, 403])
-async def test_refused_access_is_unauthorized(hub: Hub, commit: str, tmp_path: Path, status: int) -> None:
-    hub.fault(Fault(status=status))
+@pytest.mark.parametrize("fault", [Fault(status=403), Fault(path="config.json", status=401)], ids=["all", "files"])
+async def test_refused_access_is_unauthorized(hub: Hub, commit: str, tmp_path: Path, fault: Fault) -> None:
+    hub.fault(fault)
     assert (await failure(tmp_path)).reason == "Unauthorized"
+
+
+async def test_a_hub_that_says_401_without_a_code_for_what_it_does_not_have_names_the_repository(
+    hub: Hub, tmp_path: Path
+) -> None:
+    hub.fault(Fault(path="api", status=401))
+    found = await failure(tmp_path, repository="somebody/misspelt")
+    assert found.reason == "ModelNotFound"
+    assert "somebody/misspelt" in found.message
+    assert "does not show it to this pod" in found.message
 
 
 async def test_a_gated_repository_opens_with_the_pods_token_which_no_message_shows(
