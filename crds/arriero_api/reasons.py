@@ -47,6 +47,7 @@ _ALL: Final = (
     _state("ScaledToZero", "No replica is wanted: spec.replicas is 0."),
     _state("UpToDate", "All pods are of the wanted revision."),
     _state("RollingOut", "Pods of the wanted revision replace older ones."),
+    _state("RolledBack", "The wanted revision was given up: pods are of the last good one."),
     _state(
         "SurgeWaiting", "The new pod waits for what an old one holds; the old one is taken down for it before long."
     ),
@@ -238,6 +239,11 @@ _ALL: Final = (
         "EngineFailed",
         "The engine did not start, for a cause that Arriero does not know.",
         "See the container's previous log: kubectl logs --previous.",
+    ),
+    _fault(
+        "NoProgress",
+        "The new revision made no progress for spec.rollout.progressDeadlineSeconds.",
+        "See the pods' logs and Events; raise spec.rollout.progressDeadlineSeconds if it only takes long.",
     ),
     _fault(
         "RegistrationsInvalid",

@@ -12,7 +12,6 @@ from arriero_api.schema import Quantity, Schema, ServedName, listed_by, matching
 from arriero_api.status import Status
 from arriero_api.uris import PATTERN
 
-
 _NO_ADAPTERS: Final = "!has(self.spec.lora) || !has(self.spec.lora.adapters)"
 
 
@@ -314,6 +313,19 @@ class Rollout(Schema):
         default=900,
         description=(
             "The same while the new pod has a nominated node: by an autoscaler that brings one, or by the scheduler that frees one."
+        ),
+    )
+
+    progress_deadline_seconds: Annotated[int, Field(ge=30, le=604_800)] = Field(
+        default=1800,
+        description=(
+            "For how long a new revision may make no progress (placing, pulling, fetching, loading) before it is given up."
+        ),
+    )
+    rollback: bool = Field(
+        default=True,
+        description=(
+            "Go back to the last good revision when the new one is given up, or fails for a cause that trying again cannot mend."
         ),
     )
 

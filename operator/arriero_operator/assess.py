@@ -15,23 +15,25 @@ from arriero_operator.rounds import Round, Wanted
 
 def assess(cache: Cache, now: Round) -> Situation:
     """The situation of the round's model."""
-    observed, wanted = now.observed, now.wanted
+    observed, applied = now.observed, now.applied
     # Pods of a deleted model of this name are about to go: none of them counts.
     pods = [pod for pod in observed.pods if pod.deleting or not now.outcome.leaving]
     replicas = observed.spec.replicas
-    failure = model_failure(pods, wanted, replicas, deployment_of(cache, observed))
+    failure = model_failure(pods, applied, replicas, deployment_of(cache, observed))
     if failure is not None and failure.reason in SCHEDULING and now.method.expected:
         failure = None
     return Situation(
         generation=observed.model["metadata"]["generation"],
         replicas=replicas,
-        wanted=wanted,
-        stage=stage(pods, wanted),
+        wanted=now.wanted,
+        applied=applied,
+        stage=stage(pods, applied),
         pods=pods,
         names=_names(now, pods),
         refused=now.outcome.refused,
         failure=failure,
-        mismatch=_mismatch(pods, now.registrations.get(wanted)),
+        rolled_back=now.plan.rejection.failure if now.plan.rejection is not None else None,
+        mismatch=_mismatch(pods, now.registrations.get(applied)),
         turnover=(now.method.reason, now.method.message),
     )
 

@@ -28,12 +28,12 @@ class Children:
 
     async def ensure(self, now: Round) -> Outcome:
         """Create, adopt or put right all children. Raises KubeError where a retry may help."""
-        if now.plan.revision is None:
+        if now.plan.revision is None or now.plan.applied is None:
             return Outcome(now.plan.refused)
         try:
             await self._revisioned(now, now.plan.revision)
             await self._one(now, SERVICES, children.service(now.observed.owner))
-            await self._deployment(now, now.plan.revision)
+            await self._deployment(now, now.plan.applied)
         except ChildProblem as problem:
             return Outcome(problem.failure, problem.retry_after)
         except Leaving:

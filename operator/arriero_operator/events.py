@@ -25,6 +25,7 @@ COMPONENT: Final = "arriero-operator"
 REGISTERED: Final = "Registered"
 UNREGISTERED: Final = "Unregistered"
 ROLLOUT_STARTED: Final = "RolloutStarted"
+ROLLED_BACK: Final = "RolledBack"
 SHUTDOWN_STARTED: Final = "ShutdownStarted"
 SHUTDOWN_COMPLETE: Final = "ShutdownComplete"
 
@@ -84,6 +85,13 @@ def _rollout(before: Status, after: Status) -> Iterable[Event]:
         yield Event(NORMAL, ROLLOUT_STARTED, f"From revision {old} to {new}.", _generation(after))
 
 
+def _rolled_back(before: Status, after: Status) -> Iterable[Event]:
+    was, now = (_condition(status, "UpToDate") for status in (before, after))
+    wanted = [(status.get("model") or {}).get("wanted") for status in (before, after)]
+    if now.get("reason") == ROLLED_BACK and (was.get("reason") != ROLLED_BACK or wanted[0] != wanted[1]):
+        yield Event(NORMAL, ROLLED_BACK, now["message"], f"{wanted[1]} {_generation(after)}")
+
+
 def _scaled_down(before: Status, after: Status) -> Iterable[Event]:
     zero, was_zero = (_ready(status).get("reason") == "ScaledToZero" for status in (after, before))
     if zero and not was_zero and (before.get("replicas") or 0) > 0:
@@ -109,6 +117,7 @@ _RULES: Final[tuple[Callable[[Status, Status], Iterable[Event]], ...]] = (
     _registered,
     _unregistered,
     _rollout,
+    _rolled_back,
     _scaled_down,
     _failed,
 )
@@ -119,7 +128,11 @@ def _names(status: Status, state: str = "") -> set[str]:
 
 
 def _ready(status: Status) -> Mapping[str, Any]:
-    return next((one for one in status.get("conditions") or () if one["type"] == "Ready"), {})
+    return _condition(status, "Ready")
+
+
+def _condition(status: Status, kind: str) -> Mapping[str, Any]:
+    return next((one for one in status.get("conditions") or () if one["type"] == kind), {})
 
 
 def _generation(status: Status) -> str:

@@ -25,7 +25,8 @@ class PodFacts:
     `holds` names the resources that it asks for; `nominated` is the node that the scheduler or an autoscaler has in
     mind for it. `waiting` and `waiting_message` are the container's waiting state; `ended` its current and `last_ended`
     its previous end; `running_since` is set while it runs. `ready_changed` is when the Ready condition last changed.
-    `status` is what the runtime last answered, None where it was not asked or did not answer.
+    `status` is what the runtime last answered, None where it was not asked or did not answer; `progressed` is when its
+    start last came further, by that answer.
     """
 
     name: str
@@ -41,6 +42,7 @@ class PodFacts:
     ready: bool = False
     ready_changed: datetime | None = None
     scheduled: bool = False
+    scheduled_at: datetime | None = None
     scheduling_reason: str = ""
     scheduling_message: str = ""
     nominated: str = ""
@@ -48,9 +50,11 @@ class PodFacts:
     waiting: str = ""
     waiting_message: str = ""
     running_since: datetime | None = None
+    restarts: int = 0
     ended: Ended | None = None
     last_ended: Ended | None = None
     status: RuntimeStatus | None = None
+    progressed: datetime | None = None
 
     @property
     def live(self) -> bool:
@@ -65,7 +69,9 @@ class PodFacts:
         return self.ready_changed > self.running_since
 
 
-def pod_facts(obj: Mapping[str, Any], status: RuntimeStatus | None = None) -> PodFacts:
+def pod_facts(
+    obj: Mapping[str, Any], status: RuntimeStatus | None = None, progressed: datetime | None = None
+) -> PodFacts:
     """Facts of a pod's JSON, which may lack what is not known yet."""
     metadata, state = obj["metadata"], obj.get("status") or {}
     conditions = {c["type"]: c for c in state.get("conditions") or ()}
@@ -89,6 +95,7 @@ def pod_facts(obj: Mapping[str, Any], status: RuntimeStatus | None = None) -> Po
         ready=ready.get("status") == "True" and not deleting,
         ready_changed=time(ready.get("lastTransitionTime")),
         scheduled=placed.get("status") == "True" or bool(obj.get("spec", {}).get("nodeName")),
+        scheduled_at=time(placed.get("lastTransitionTime")) if placed.get("status") == "True" else None,
         scheduling_reason=placed.get("reason", ""),
         scheduling_message=placed.get("message", ""),
         nominated=state.get("nominatedNodeName", ""),
@@ -96,9 +103,11 @@ def pod_facts(obj: Mapping[str, Any], status: RuntimeStatus | None = None) -> Po
         waiting=waiting.get("reason", ""),
         waiting_message=waiting.get("message", ""),
         running_since=time((now.get("running") or {}).get("startedAt")),
+        restarts=int(container.get("restartCount", 0)),
         ended=_ended(now),
         last_ended=_ended(container.get("lastState") or {}),
         status=status,
+        progressed=progressed,
     )
 
 

@@ -62,7 +62,7 @@ def pods_of(cache: Cache, statuses: RuntimeStatuses, key: Key) -> list[PodFacts]
     found = []
     for obj in cache.pods(key[0], names.stem(key[1])):
         bare = pod_facts(obj)
-        found.append(pod_facts(obj, statuses.known(key, bare)))
+        found.append(pod_facts(obj, statuses.known(key, bare), statuses.progressed(key, bare)))
     return found
 
 

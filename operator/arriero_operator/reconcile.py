@@ -68,6 +68,7 @@ class Reconciler:
         now = Round(observed, self._plan(observed))
         soonest = await self._ask(now)
         await self._rollouts.decide(now, self._clock())
+        self._registrations.look(now, self._now())
         await self._withdraw(now)
         now.outcome = await self._children.ensure(now)
         situation = assess(self._cache, now)

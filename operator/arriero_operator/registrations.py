@@ -34,8 +34,8 @@ class LiveRegistrations:
         self._proven: dict[Key, dict[str, str]] = {}
 
     def look(self, now: Round, moment: str) -> None:
-        """Put into the round what the wanted revision and every one with pods is to serve, and who has proven it."""
-        revision, observed = now.plan.revision, now.observed
+        """Put into the round what the applied revision and every one with pods is to serve, and who has proven it."""
+        revision, observed = now.plan.applied, now.observed
         if revision is None:
             return
         hashes = {revision.hash, *(pod.revision for pod in observed.pods if pod.revision)}

@@ -4,15 +4,19 @@ A template is rendered only for inputs that no revision has; afterwards it comes
 newer operator, or a profile with another image, restarts nothing.
 """
 
+import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from arriero_api import labels
+from arriero_api.contract import Failure
 from arriero_operator.facts import PodFacts
 from arriero_operator.render import children, names, template
 from arriero_operator.render.children import Json, Owner
 from arriero_operator.render.inputs import Inputs
+
+_FAILURE_BYTES: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,46 @@ class Revision:
     hash: str
     template: Json
     record: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """Why a revision was given up, and at which value of the model's annotation for another try."""
+
+    failure: Failure
+    retry: str
+
+    def to_json(self) -> str:
+        """For the annotation of the ControllerRevision."""
+        return json.dumps({"retry": self.retry, "failure": json.loads(self.failure.to_json(_FAILURE_BYTES))})
+
+
+def rejection_of(stored: Iterable[Mapping[str, Any]], revision: str) -> Rejection | None:
+    """Why the stored revision was given up; None where it was not."""
+    for one in stored:
+        text = (one["metadata"].get("annotations") or {}).get(labels.FAILED)
+        if hash_of(one) == revision and text:
+            try:
+                found = json.loads(text)
+                return Rejection(Failure.from_dict(found["failure"]), str(found["retry"]))
+            except (ValueError, KeyError, TypeError):
+                return None  # edited by hand: it is tried again
+    return None
+
+
+def rejected(revision: Revision, why: Rejection) -> Revision:
+    """The revision with the reason why it was given up in its record."""
+    metadata = revision.record["metadata"]
+    annotations = metadata["annotations"] | {labels.FAILED: why.to_json()}
+    return replace(revision, record=revision.record | {"metadata": metadata | {"annotations": annotations}})
+
+
+def stored_revision(stored: Iterable[Mapping[str, Any]], revision: str) -> Revision | None:
+    """A revision as it is stored; None where it is not, or not whole."""
+    for one in stored:
+        if hash_of(one) == revision and "template" in (one.get("data") or {}):
+            return Revision(revision, one["data"]["template"], dict(one))
+    return None
 
 
 def wanted(owner: Owner, inputs: Inputs, stored: Iterable[Mapping[str, Any]], operator: str) -> Revision:

@@ -8,13 +8,15 @@ from typing import Any, Final
 
 from arriero_api import labels
 from arriero_operator.cache import Cache
-from arriero_operator.decide import rollout
+from arriero_operator.decide import rollback, rollout
+from arriero_operator.decide.plan import retry_of
 from arriero_operator.decide.rollout import Turnover
+from arriero_operator.diagnose.model import model_failure
 from arriero_operator.keys import Key
 from arriero_operator.kube.errors import NotFound
 from arriero_operator.kube.protocol import CLAIMS, Kube
 from arriero_operator.observe import deployment_of
-from arriero_operator.revisions import Revision
+from arriero_operator.revisions import Rejection, Revision
 from arriero_operator.rounds import Round
 
 _ONE: Final = frozenset({"ReadWriteOnce", "ReadWriteOncePod"})
@@ -32,17 +34,36 @@ class Rollouts:
 
     async def decide(self, now: Round, moment: datetime) -> None:
         """Put the method of replacement into the round. Raises KubeError."""
-        if now.plan.revision is None:
+        if now.plan.applied is None:
             return
-        turnover = self._turnover(now, now.plan.revision.hash, moment)
+        turnover = self._turnover(now, now.plan.applied.hash, moment)
+        limit = None
+        if now.plan.good is not None and now.plan.rejection is None and turnover.rollout.rollback:
+            if self._given_up(now, turnover):
+                turnover = self._turnover(now, now.applied, moment)
+            else:
+                limit = rollback.deadline(turnover)
         if turnover.rollout.strategy == "Auto" and (turnover.under_way or labels.REPLACING in turnover.annotations):
-            turnover = replace(turnover, exclusive=await self._claims(now.key, now.plan.revision))
+            turnover = replace(turnover, exclusive=await self._claims(now.key, now.plan.applied))
         now.method = rollout.method(turnover)
+        if limit is not None and limit > moment:
+            due = (limit - moment).total_seconds()
+            sooner = now.method.look_after
+            now.method = replace(now.method, look_after=due if sooner is None else min(due, sooner))
 
     def forget(self, key: Key) -> None:
         """The model is gone."""
         self._settled.pop(key, None)
         self._exclusive.pop(key, None)
+
+    def _given_up(self, now: Round, turnover: Turnover) -> bool:
+        """Whether the wanted revision is given up now; then the plan is another."""
+        found = model_failure(turnover.pods, turnover.applied, turnover.replicas, turnover.deployment)
+        why = rollback.verdict(turnover, found)
+        if why is None:
+            return False
+        now.plan = now.plan.rejecting(Rejection(why, retry_of(now.observed.model)))
+        return True
 
     def _turnover(self, now: Round, applied: str, moment: datetime) -> Turnover:
         observed = now.observed
@@ -53,6 +74,7 @@ class Rollouts:
             pods=observed.pods,
             deployment=deployment_of(self._cache, observed),
             now=moment,
+            good=str((observed.before.get("model") or {}).get("lastGood") or ""),
         )
         return replace(found, settled=self._since(now.key, found))
 

@@ -62,3 +62,8 @@ class Round:
         if self.plan.revision is not None:
             return self.plan.revision.hash
         return str((self.observed.before.get("model") or {}).get("wanted") or "")
+
+    @property
+    def applied(self) -> str:
+        """Hash of the revision that pods are to be of."""
+        return self.plan.applied.hash if self.plan.applied is not None else self.wanted

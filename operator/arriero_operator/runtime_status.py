@@ -7,7 +7,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import aiohttp
@@ -36,6 +36,7 @@ class _Asked:
 
     since: datetime | None
     status: RuntimeStatus | None = None
+    progressed: datetime | None = None
     silent: int = 0
     last: float = float("-inf")
     task: asyncio.Task[None] | None = None
@@ -54,6 +55,11 @@ class RuntimeStatuses:
         """The last answer of the pod's running container."""
         found = self._asked.get(key, {}).get(pod.uid)
         return found.status if found is not None and found.since == pod.running_since else None
+
+    def progressed(self, key: Key, pod: PodFacts) -> datetime | None:
+        """When the start of the pod's running container last came further, by its last answer."""
+        found = self._asked.get(key, {}).get(pod.uid)
+        return found.progressed if found is not None and found.since == pod.running_since else None
 
     def silent(self, key: Key, pod: PodFacts) -> int:
         """How many questions in a row the pod's running container has left unanswered."""
@@ -90,6 +96,7 @@ class RuntimeStatuses:
         try:
             async with self._slots, asyncio.timeout(TIMEOUT):
                 one.status = await self.fetch(ip)
+            one.progressed = datetime.now(UTC) - timedelta(seconds=one.status.since_seconds)
             one.silent = 0
         except (OSError, TimeoutError, aiohttp.ClientError, ContractError):
             one.silent += 1

@@ -31,7 +31,7 @@ SCHEMA = _version()["schema"]["openAPIV3Schema"]
 
 def test_defaults_stand_only_where_the_operator_decides() -> None:
     defaults = {path for path, node in _nodes(SCHEMA) if path.startswith(".spec") and "default" in node}
-    rollout = {"strategy", "surgeWaitSeconds", "surgeWaitMaxSeconds"}
+    rollout = {"strategy", "surgeWaitSeconds", "surgeWaitMaxSeconds", "progressDeadlineSeconds", "rollback"}
     assert defaults == {
         ".spec.replicas",
         *(f".spec.lora.{field}" for field in ("maxRank", "maxActive", "maxLoaded")),

@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from arriero_api import labels
 from arriero_api.contract import Failure
 from arriero_api.reasons import REASONS
 from arriero_operator.decide.situation import NameState, Situation
-from arriero_operator.diagnose.failures import bounded, known, sentence
+from arriero_operator.diagnose.failures import MESSAGE_LIMIT, bounded, known, sentence
 
 SCHEDULING: Final = (
     "Unschedulable",
@@ -36,7 +37,7 @@ class Verdict:
 def conditions(s: Situation) -> list[Verdict]:
     """All conditions of the situation, in a stable order."""
     found = _enforced(s, [decide(s) for decide in _CONDITIONS])
-    return [*found, *_abnormal(found[-1])]
+    return [*found, *_abnormal(s, found[-1])]
 
 
 def _accepted(s: Situation) -> Verdict:
@@ -62,7 +63,7 @@ def _engine_ready(s: Situation) -> Verdict:
         return _fault("EngineReady", s.failure)
     if s.replicas == 0:
         return _state("EngineReady", True, "ScaledToZero")
-    if s.ready_updated < s.replicas:
+    if s.ready_applied < s.replicas:
         return _state("EngineReady", False, s.stage.phase)
     return _state("EngineReady", True, "EngineReady")
 
@@ -93,6 +94,8 @@ def _available(s: Situation) -> Verdict:
 def _up_to_date(s: Situation) -> Verdict:
     if s.refused:
         return _fault("UpToDate", s.refused)
+    if s.rolled_back:
+        return Verdict("UpToDate", "False", "RolledBack", _given_up(s.rolled_back, s))
     if s.old or s.turnover[0]:
         words = f"{s.old} of {len(s.live)} pods are of an older revision."
         return Verdict("UpToDate", "False", s.turnover[0] or "RollingOut", s.turnover[1] or words)
@@ -103,6 +106,8 @@ def _ready(s: Situation) -> Verdict:
     """What stands in the way, in the order in which a user would mend it."""
     if s.refused:
         return _fault("Ready", s.refused)
+    if s.rolled_back:
+        return Verdict("Ready", "False", s.rolled_back.reason, _given_up(s.rolled_back, s))
     if s.failure:
         return _fault("Ready", s.failure)
     if withheld := _named(s.names, "Conflict"):
@@ -132,11 +137,11 @@ _CONDITIONS: Final[tuple[Callable[[Situation], Verdict], ...]] = (
 )
 
 
-def _abnormal(ready: Verdict) -> list[Verdict]:
+def _abnormal(s: Situation, ready: Verdict) -> list[Verdict]:
     """Stalled when only a change from outside helps, else Reconciling; nothing for a model that is Ready."""
     if ready.status == "True":
         return []
-    kind = "Stalled" if known(ready.reason).permanent else "Reconciling"
+    kind = "Stalled" if s.rolled_back or known(ready.reason).permanent else "Reconciling"
     return [replace(ready, type=kind, status="True")]
 
 
@@ -151,6 +156,12 @@ def _enforced(s: Situation, found: list[Verdict]) -> list[Verdict]:
         else one
         for one in found
     ]
+
+
+def _given_up(why: Failure, s: Situation) -> str:
+    """Why the wanted revision was given up, and what stands until somebody mends it."""
+    then = f"Revision {s.wanted} was given up for {s.applied}; a new value of annotation {labels.RETRY} tries it again."
+    return f"{bounded(sentence(why), MESSAGE_LIMIT - len(then) - 1)} {then}"
 
 
 def _state(kind: str, status: bool, reason: str) -> Verdict:

@@ -1,9 +1,10 @@
 """What a spec asks for: the revision, the names, or the reason why it cannot be acted on."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from arriero_api import labels
 from arriero_api.contract import Failure, NameKind, Registration
 from arriero_api.types import Spec
 from arriero_operator import revisions
@@ -11,7 +12,7 @@ from arriero_operator.decide import acceptance, claims
 from arriero_operator.diagnose.failures import failure
 from arriero_operator.render.children import Owner
 from arriero_operator.render.inputs import Inputs, pod_inputs
-from arriero_operator.revisions import Revision
+from arriero_operator.revisions import Rejection, Revision
 from arriero_operator.settings import Settings
 
 
@@ -19,7 +20,8 @@ from arriero_operator.settings import Settings
 class Plan:
     """Either `refused`, or `inputs` and `revision` are set. `lost` are withheld names with the model that has them.
 
-    `profile` is the name of the one in force, empty for one that the chart does not have.
+    `profile` is the name of the one in force, empty for one that the chart does not have. `good` is the last good
+    revision where that is another than the wanted one, and `rejection` why the wanted one was given up for it.
     """
 
     names: tuple[Registration, ...]
@@ -28,6 +30,19 @@ class Plan:
     inputs: Inputs | None = None
     revision: Revision | None = None
     profile: str = ""
+    good: Revision | None = None
+    rejection: Rejection | None = None
+
+    @property
+    def applied(self) -> Revision | None:
+        """The revision that pods are to be of."""
+        return self.good if self.rejection is not None else self.revision
+
+    def rejecting(self, why: Rejection) -> "Plan":
+        """The same with the wanted revision given up for the last good one, which there must be."""
+        assert self.revision is not None
+        assert self.good is not None
+        return replace(self, revision=revisions.rejected(self.revision, why), rejection=why)
 
     @property
     def served(self) -> tuple[Registration, ...]:
@@ -56,8 +71,18 @@ def plan(
     if refused is not None or profile is None:
         return Plan(names, lost, refused, profile=profile.name if profile else "")
     inputs = pod_inputs(spec, profile, settings.hub_endpoint)
+    stored = list(stored)
     revision = revisions.wanted(owner, inputs, stored, operator)
-    return Plan(names, lost, None, inputs, revision, profile.name)
+    found = Plan(names, lost, None, inputs, revision, profile.name, _last_good(model, stored, inputs.hash))
+    rejection = revisions.rejection_of(stored, inputs.hash)
+    if rejection is None or found.good is None or not spec.rollout.rollback or rejection.retry != retry_of(model):
+        return found
+    return found.rejecting(rejection)
+
+
+def retry_of(model: Mapping[str, Any]) -> str:
+    """The user's word that a revision that was given up is to be tried again, when it changes."""
+    return str((model["metadata"].get("annotations") or {}).get(labels.RETRY, ""))
 
 
 def lost_names(model: Mapping[str, Any], neighbours: Iterable[Mapping[str, Any]]) -> dict[str, str]:
@@ -66,6 +91,11 @@ def lost_names(model: Mapping[str, Any], neighbours: Iterable[Mapping[str, Any]]
     others = [one for one in neighbours if one["metadata"]["uid"] != model["metadata"]["uid"]]
     claimed = [found for other in others if (found := claims.claim(other)) is not None]
     return claims.conflicts(mine, claimed) if mine is not None else {}
+
+
+def _last_good(model: Mapping[str, Any], stored: Iterable[Mapping[str, Any]], wanted: str) -> Revision | None:
+    good = str(((model.get("status") or {}).get("model") or {}).get("lastGood") or "")
+    return revisions.stored_revision(stored, good) if good and good != wanted else None
 
 
 def _nameless(names: Iterable[Registration], lost: Mapping[str, str]) -> Failure | None:

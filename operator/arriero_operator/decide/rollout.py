@@ -19,7 +19,7 @@ from arriero_operator.facts import PodFacts
 
 SURGE: Final[Mapping[str, Any]] = {"maxSurge": 1, "maxUnavailable": 0}
 AT_ONCE: Final[Mapping[str, Any]] = {"maxSurge": 1, "maxUnavailable": "100%"}
-"""For old pods of which none serves: nobody loses anything, and they may hold what the new ones need."""
+"""For old pods of which none serves nor ever did: nobody loses anything, and they may hold what the new ones need."""
 SETTLED: Final = 20.0
 """Seconds after the last pod has gone in which the scheduler has tried again for sure: its own back-off ends at 10."""
 _NUDGES: Final = 8
@@ -30,7 +30,8 @@ class Turnover:
     """What the replacement of pods is decided from.
 
     `applied` is the revision of the Deployment's template, `replicas` how many are wanted. `exclusive` is a claim that
-    one pod or node only may mount, in words. `settled` is for how many seconds no pod has been terminating.
+    one pod or node only may mount, in words. `settled` is for how many seconds no pod has been terminating. `good` is
+    the revision that was last ready with all its replicas.
     """
 
     applied: str
@@ -41,6 +42,7 @@ class Turnover:
     now: datetime
     settled: float = 0.0
     exclusive: str = ""
+    good: str = ""
     live: Sequence[PodFacts] = field(init=False)
     new: Sequence[PodFacts] = field(init=False)
     old: Sequence[PodFacts] = field(init=False)
@@ -72,6 +74,11 @@ class Turnover:
     def under_way(self) -> bool:
         """Whether pods are being replaced; also by a restart, in which all are of one revision."""
         return bool(self.old) or self.status.get("updatedReplicas", 0) < self.status.get("replicas", 0)
+
+    @property
+    def replacing(self) -> bool:
+        """Whether it was decided before to take old pods down first for this revision."""
+        return _kept(self) is not None
 
     @property
     def complete(self) -> bool:
@@ -125,7 +132,7 @@ def method(t: Turnover) -> Method:
 
 
 def _chosen(t: Turnover) -> Method:
-    if t.old and not any(_serves(pod) for pod in t.live):
+    if t.old and all(pod.revision != t.good for pod in t.old) and not any(_serves(pod) for pod in t.live):
         return Method(AT_ONCE)
     if t.rollout.strategy == "Surge":
         return Method(SURGE)
@@ -158,14 +165,14 @@ def _surging(t: Turnover) -> Method:
 def _replacing(t: Turnover, missing: int) -> Method:
     """Take old pods down first, so many that `missing` may be unavailable at once."""
     settled = not t.terminating and t.settled >= SETTLED
-    blocked = t.blocked() is not None
-    look_after = SETTLED - t.settled if blocked and not settled and not t.terminating else None
+    waiting = len(t.new) < t.replicas or not all(pod.scheduled for pod in t.new)
+    look_after = SETTLED - t.settled if waiting and not settled and not t.terminating else None
     chosen = "spec.rollout.strategy is Replace" if t.rollout.strategy == "Replace" else ""
     why = chosen or t.exclusive or "there is no room for a new one beside them"
     return Method(
         rolling={"maxSurge": 0, "maxUnavailable": missing},
         annotations={labels.REPLACING: f"{t.applied}.{missing}"},
-        reason="Replacing" if t.old or t.terminating or blocked else "",
+        reason="Replacing" if t.old or t.terminating or waiting else "",
         message=bounded(f"Old pods are taken down before new ones start: {why}."),
         look_after=look_after,
         expected=not settled,

@@ -24,19 +24,23 @@ class NameState:
 class Situation:
     """A model as it is wanted and as it is.
 
-    `wanted` is the revision that the spec asks for, empty when the spec is refused before it is known. `refused` says
-    why the spec is not acted on, `failure` why fewer pods than wanted are ready. `mismatch`: pods of another commit.
-    `turnover` is a reason that tells how pods are being replaced, and its message; empty: nothing to tell.
+    `wanted` is the revision that the spec asks for, empty when the spec is refused before it is known; `applied` the
+    one that pods are to be of: another where the wanted one was given up, and `rolled_back` says why. `refused` says
+    why the spec is not acted on, `failure` why fewer pods of the applied revision than wanted are ready. `mismatch`:
+    pods of another commit. `turnover` is a reason that tells how pods are being replaced, and its message; empty:
+    nothing to tell.
     """
 
     generation: int
     replicas: int
     wanted: str
+    applied: str
     stage: Stage
     pods: Sequence[PodFacts] = ()
     names: Sequence[NameState] = ()
     refused: Failure | None = None
     failure: Failure | None = None
+    rolled_back: Failure | None = None
     mismatch: str = ""
     turnover: tuple[str, str] = ("", "")
     live: Sequence[PodFacts] = field(init=False)
@@ -58,6 +62,11 @@ class Situation:
     def ready_updated(self) -> int:
         """Pods of the wanted revision that answer."""
         return sum(pod.ready and pod.revision == self.wanted for pod in self.live)
+
+    @property
+    def ready_applied(self) -> int:
+        """Pods that answer, of the revision that pods are to be of."""
+        return sum(pod.ready and pod.revision == self.applied for pod in self.live)
 
     @property
     def old(self) -> int:

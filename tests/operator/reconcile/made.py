@@ -43,7 +43,14 @@ def situation(**facts: Any) -> Situation:
     """One wanted replica, accepted, nothing else."""
     names = (NameState("tiny", "Model", "Registered", 1),)
     start = Stage("Loading", None, "loading the model")
-    made: dict[str, Any] = {"generation": 3, "replicas": 1, "wanted": NEW, "stage": start, "names": names}
+    made: dict[str, Any] = {
+        "generation": 3,
+        "replicas": 1,
+        "wanted": NEW,
+        "applied": NEW,
+        "stage": start,
+        "names": names,
+    }
     return Situation(**made | facts)
 
 

@@ -1,0 +1,60 @@
+"""When a new revision has failed for good, so that the last good one is to come back."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from arriero_api.contract import Failure
+from arriero_operator import facts
+from arriero_operator.decide.rollout import SETTLED, Turnover
+from arriero_operator.diagnose import scheduling
+from arriero_operator.diagnose.failures import failure, known
+from arriero_operator.facts import PodFacts
+
+TRUSTED_STARTS = 3
+"""A container that has started more often shows no progress by starting or loading once more."""
+
+
+def verdict(t: Turnover, found: Failure | None) -> Failure | None:
+    """Why the revision `t.applied` is given up; None as long as it is not. `found` is what is wrong with it now."""
+    if t.complete:
+        return None
+    if found is not None and known(found.reason).permanent and found.reason != "ChildRefused":
+        return found
+    if _without_place(t):
+        return found
+    until = deadline(t)
+    if until is None or t.now < until or _scaled_beyond_room(t):
+        return None
+    seconds = t.rollout.progress_deadline_seconds
+    return found or failure("NoProgress", f"no progress for {seconds} s")
+
+
+def deadline(t: Turnover) -> datetime | None:
+    """When the revision is given up unless it makes progress before; None while that cannot be said."""
+    if t.complete or t.terminating:
+        return None
+    signs = [sign for pod in t.new for sign in _signs(pod)]
+    refused = scheduling.refused_pod(t.deployment)
+    if not signs and refused is not None and (since := facts.time(refused.get("lastTransitionTime"))):
+        signs = [since]
+    return max(signs) + timedelta(seconds=t.rollout.progress_deadline_seconds) if signs else None
+
+
+def _without_place(t: Turnover) -> bool:
+    """An old pod has left for the new ones, and still none of those has a place."""
+    made_room = t.replacing and len(t.old) < t.replicas and not t.terminating
+    return made_room and t.settled >= SETTLED and not any(pod.scheduled for pod in t.new)
+
+
+def _scaled_beyond_room(t: Turnover) -> bool:
+    """New pods serve, and all that is missing is a place for more of them: going back would not help."""
+    return any(pod.ready for pod in t.new) and all(pod.ready or not pod.scheduled for pod in t.new)
+
+
+def _signs(pod: PodFacts) -> Iterable[datetime]:
+    """When the pod came further."""
+    yield pod.created
+    found = [pod.scheduled_at, pod.ready_changed]
+    if pod.restarts < TRUSTED_STARTS:
+        found += [pod.running_since, pod.progressed]
+    yield from (sign for sign in found if sign is not None)

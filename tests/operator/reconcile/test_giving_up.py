@@ -1,0 +1,85 @@
+"""When a new revision is given up: the decisions, without a cluster."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from arriero_api import labels
+from arriero_api.contract import Failure
+from arriero_api.types import Rollout
+from arriero_operator.decide.rollback import verdict
+from arriero_operator.decide.rollout import SETTLED, Turnover
+from arriero_operator.diagnose.failures import failure
+from arriero_operator.facts import PodFacts
+from tests.operator.reconcile.made import KILLED, NEW, NOT_FOUND, OLD, START, pod, ready, running
+from tests.operator.reconcile.test_rollout import deployment, old, quota, unplaced
+
+NO_ROOM = failure("AcceleratorsUnavailable", "Insufficient nvidia.com/gpu")
+REPLACING = deployment({labels.REPLACING: f"{NEW}.1"})
+HOUR = 3600
+
+
+def decide(pods: list[PodFacts], found: Failure | None, after: float = 60, replicas: int = 1, **facts: Any) -> str:
+    """The reason for which the revision is given up `after` seconds after its pods were made; empty: it is not."""
+    moment = START + timedelta(seconds=after)
+    made = facts.pop("made", deployment())
+    why = verdict(Turnover(NEW, replicas, Rollout(), pods, made, moment, good=OLD, **facts), found)
+    return why.reason if why else ""
+
+
+def later(seconds: float) -> Any:
+    """A moment after the pods were made."""
+    return START + timedelta(seconds=seconds)
+
+
+GIVEN_UP: dict[str, tuple[list[PodFacts], Failure | None, dict[str, Any], str]] = {
+    "a failure that no retry mends": ([old(), running("b")], NOT_FOUND, {}, "ModelNotFound"),
+    "a failure that is tried again, at once": ([old(), running("b")], KILLED, {}, ""),
+    "a failure that is tried again, for too long": ([old(), running("b")], KILLED, {"after": HOUR}, "OOMKilled"),
+    "no failure, but no progress": ([old(), running("b")], None, {"after": HOUR}, "NoProgress"),
+    "a download that goes on": ([old(), running("b", progressed=later(HOUR - 60))], None, {"after": HOUR}, ""),
+    "a pod that was placed late": ([old(), pod("b", scheduled_at=later(HOUR - 60))], None, {"after": HOUR}, ""),
+    "a container that starts again and again": (
+        [old(), running("b", progressed=later(HOUR - 5), running_since=later(HOUR - 9), restarts=9)],
+        KILLED,
+        {"after": HOUR},
+        "OOMKilled",
+    ),
+    "a wait for a pod that stops": ([old(deleting=True), unplaced()], NO_ROOM, {"after": HOUR}, ""),
+    "no place after the old pod has left": (
+        [unplaced()],
+        NO_ROOM,
+        {"made": REPLACING, "settled": SETTLED},
+        "AcceleratorsUnavailable",
+    ),
+    "no place right after the old pod has left": ([unplaced()], NO_ROOM, {"made": REPLACING, "settled": 1.0}, ""),
+    "no place before an old pod has left": ([old(), unplaced()], NO_ROOM, {"made": REPLACING, "settled": SETTLED}, ""),
+    "no place for a second one": (
+        [ready("b"), unplaced(name="c")],
+        NO_ROOM,
+        {"made": REPLACING, "settled": SETTLED, "replicas": 2, "after": HOUR},
+        "",
+    ),
+    "a quota that stays full": (
+        [old()],
+        failure("QuotaExceeded", "exceeded quota"),
+        {"made": deployment(conditions=[quota()]), "after": HOUR},
+        "QuotaExceeded",
+    ),
+    "no pod yet and nobody knows why": ([old()], None, {"after": HOUR}, ""),
+    "a revision that is complete": (
+        [ready("b")],
+        NOT_FOUND,
+        {"made": deployment(replicas=1, updatedReplicas=1)},
+        "",
+    ),
+    "a pod that an admission check refuses for a moment": ([old()], failure("ChildRefused", "webhook"), {}, ""),
+}
+
+
+@pytest.mark.parametrize(("pods", "found", "facts", "reason"), GIVEN_UP.values(), ids=GIVEN_UP)
+def test_giving_a_revision_up_after(
+    pods: list[PodFacts], found: Failure | None, facts: dict[str, Any], reason: str
+) -> None:
+    assert decide(pods, found, **facts) == reason
