@@ -3,23 +3,11 @@
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from arriero_api import owned_flags
+from arriero_api import owned_env, owned_flags
 from arriero_api.contract import Failure
 from arriero_api.types import Engine, EnvVar, Spec
 from arriero_operator.diagnose.failures import failure
 from arriero_operator.settings import Profile, Settings
-
-OWNED_VARIABLES: Final = {
-    "HF_HOME": "it is the cache volume",
-    "HF_HUB_CACHE": "it is the cache volume",
-    "HUGGINGFACE_HUB_CACHE": "it is the cache volume",
-    "VLLM_CACHE_ROOT": "it is the cache volume",
-    "VLLM_API_KEY": "limit access with a NetworkPolicy",
-    "VLLM_PORT": "the port is the operator's",
-    "VLLM_HOST_IP": "the address is the pod's",
-}
-"""Variables that the runtime sets itself, with the reason."""
-_PREFIX: Final = "ARRIERO_"
 
 
 def profile_of(spec: Spec, settings: Settings) -> Profile | None:
@@ -63,13 +51,7 @@ def _engines(spec: Spec, profile: Profile | None) -> list[tuple[str, Engine]]:
 
 
 def _owned(variables: Iterable[EnvVar]) -> list[tuple[str, str]]:
-    found = []
-    for variable in variables:
-        if variable.name in OWNED_VARIABLES:
-            found.append((variable.name, OWNED_VARIABLES[variable.name]))
-        elif variable.name.startswith(_PREFIX):
-            found.append((variable.name, f"names with {_PREFIX} are the operator's"))
-    return found
+    return [(variable.name, why) for variable in variables if (why := owned_env.advice(variable.name))]
 
 
 _CHAIN: Final[tuple[Callable[[Spec, Settings], Failure | None], ...]] = (_profile, _flags, _environment)

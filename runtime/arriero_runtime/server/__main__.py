@@ -20,13 +20,14 @@ def main() -> int:
     channel = Channel.from_environment()
     from arriero_runtime.server import environment
 
+    refused = environment.refused(os.environ)
     environment.prepare(os.environ, options.cache_dir)
     # Only now: these read the environment when they are imported.
     from arriero_runtime.engine.vllm import VllmLoader
     from arriero_runtime.server.serving import Serving
 
     async def run() -> int:
-        return await Serving(options, VllmLoader(options.engine_args), channel).run()
+        return await Serving(options, VllmLoader(options.engine_args, refused), channel).run()
 
     # Not asyncio.run: its end waits for threads, and one that loads an engine cannot be hurried.
     return _loop().run_until_complete(run())

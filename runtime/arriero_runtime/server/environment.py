@@ -3,9 +3,14 @@
 Must be applied before either is imported: both read most variables on import.
 """
 
-from collections.abc import MutableMapping
+import logging
+from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 from typing import Final
+
+from arriero_api.owned_env import OWNED_VARIABLES, REPLACED
+
+log = logging.getLogger(__name__)
 
 _FIXED: Final = {
     "VLLM_WORKER_MULTIPROC_METHOD": "spawn",
@@ -30,18 +35,38 @@ _FOLDERS: Final = {
 }
 
 
+def refused(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Variables that would change what is Arriero's, each with what to do instead."""
+    owned = {name: why for name, why in OWNED_VARIABLES.items() if name not in REPLACED and environ.get(name)}
+    if _is_service_link(environ):
+        del owned["VLLM_PORT"]
+    return tuple(f"{name}: {why}" for name, why in owned.items())
+
+
+def _is_service_link(environ: Mapping[str, str]) -> bool:
+    """A Service named "vllm" puts an address there, and the engine takes it for a port."""
+    return "://" in environ.get("VLLM_PORT", "")
+
+
 def prepare(environ: MutableMapping[str, str], cache_dir: Path) -> None:
     """Set what the engine needs. `HF_ENDPOINT`, `HF_TOKEN` and the like are left as they are."""
     for name, folder in _FOLDERS.items():
         path = cache_dir / folder
         path.mkdir(parents=True, exist_ok=True)
-        environ[name] = str(path)
-    environ.update(_FIXED)
+        _replace(environ, name, str(path))
+    for name, value in _FIXED.items():
+        _replace(environ, name, value)
     for name, value in _DEFAULTS.items():
         environ.setdefault(name, value)
-    if "://" in environ.get("VLLM_PORT", ""):
-        # A Service named "vllm" puts it there, and the engine takes it for a port.
+    if _is_service_link(environ):
         del environ["VLLM_PORT"]
     for name in ("HF_ENDPOINT", "HF_TOKEN"):
         if not environ.get(name, "x"):
             del environ[name]
+
+
+def _replace(environ: MutableMapping[str, str], name: str, value: str) -> None:
+    # Every container has a HOME: no news.
+    if name != "HOME" and environ.get(name, value) != value:
+        log.warning("%s of the environment is not used: %s", name, REPLACED[name])
+    environ[name] = value

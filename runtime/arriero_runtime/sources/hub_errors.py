@@ -22,7 +22,7 @@ from arriero_runtime.failing import StartError, start_error
 from arriero_runtime.sources import access
 
 _DISK_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_BAD_TOKEN: Final = "Invalid credentials in Authorization header"
+_INVALID: Final = "Invalid credentials in Authorization header"
 _QUERY: Final = re.compile(r"\?[^\s'\"]*")
 _CREDENTIALS: Final = re.compile(r"//[^/\s@]*@|hf_[A-Za-z0-9]{8,}|Bearer \S+")
 
@@ -89,7 +89,7 @@ def _unknown(error: HfHubHTTPError, phase: Phase) -> bool:
     """
     if error.response.status_code != 401:
         return isinstance(error, RepositoryNotFoundError)
-    refused = isinstance(error, GatedRepoError) or error.response.headers.get("X-Error-Message") == _BAD_TOKEN
+    refused = isinstance(error, GatedRepoError) or error.response.headers.get("X-Error-Message") == _INVALID
     return phase is Phase.RESOLVING and not refused
 
 

@@ -31,6 +31,11 @@ REFUSALS = {
         "spec.engine.maxModelLen",
     ),
     "the cache's place": ({"engine": {"env": [{"name": "HF_HOME", "value": "/x"}]}}, "EngineEnvOwned", "HF_HOME"),
+    "the compiler's place": (
+        {"engine": {"env": [{"name": "TRITON_CACHE_DIR", "value": "/x"}]}},
+        "EngineEnvOwned",
+        "TRITON_CACHE_DIR",
+    ),
     "an own variable": ({"engine": {"env": [{"name": "ARRIERO_X", "value": "1"}]}}, "EngineEnvOwned", "ARRIERO_X"),
 }
 

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from arriero_api import owned_env
 from arriero_api.contract import ContractError, Phase, Progress, RuntimeStatus
 from arriero_runtime import registrations
-from arriero_runtime.engine.vllm import arguments
+from arriero_runtime.engine.vllm import VllmLoader, arguments
 from arriero_runtime.failing import StartError, failure
 from arriero_runtime.lifecycle import LifeCycle, TransitionError
 from arriero_runtime.server import environment
@@ -69,10 +70,27 @@ def test_everything_that_is_written_goes_below_the_cache_folder(tmp_path: Path) 
     assert environ["VLLM_NO_USAGE_STATS"] == "1"
 
 
-def test_a_port_that_is_a_number_stays(tmp_path: Path) -> None:
-    environ = {"VLLM_PORT": "5000"}
+def test_a_variable_that_is_replaced_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    environ = {"HF_HOME": "/elsewhere", "DO_NOT_TRACK": "1"}
     environment.prepare(environ, tmp_path)
-    assert environ["VLLM_PORT"] == "5000"
+    assert "HF_HOME of the environment is not used" in caplog.text
+    assert "DO_NOT_TRACK" not in caplog.text
+
+
+def test_every_variable_that_the_runtime_sets_to_its_own_value_is_owned(tmp_path: Path) -> None:
+    before = dict.fromkeys(owned_env.OWNED_VARIABLES, "theirs") | dict.fromkeys(("HF_TOKEN", "HF_HUB_DISABLE_XET"), "0")
+    environ = dict(before)
+    environment.prepare(environ, tmp_path)
+    changed = {name for name in environ if name in before and environ[name] != before[name]}
+    assert changed | {"PYTHONUNBUFFERED"} == set(owned_env.REPLACED)
+
+
+async def test_variables_that_arriero_owns_are_refused_by_name_but_for_those_of_a_service_or_an_image() -> None:
+    environ = {"VLLM_API_KEY": "k", "VLLM_PORT": "tcp://10.0.0.1:80", "HF_HOME": "/image", "HF_TOKEN": "t"}
+    refused = environment.refused(environ)
+    assert [words.split(":")[0] for words in refused] == ["VLLM_API_KEY"]
+    with pytest.raises(StartError, match="VLLM_API_KEY: limit access"):
+        await VllmLoader((), refused).check_arguments()
 
 
 @pytest.mark.parametrize(

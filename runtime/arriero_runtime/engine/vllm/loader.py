@@ -13,20 +13,25 @@ from arriero_runtime.engine.vllm import arguments
 from arriero_runtime.engine.vllm.engine import VllmEngine
 from arriero_runtime.engine.vllm.explain import explained_exception
 from arriero_runtime.engine.vllm.steps import StepCount
+from arriero_runtime.failing import start_error
 
 log = logging.getLogger(__name__)
 
 
 class VllmLoader:
-    """`arriero_runtime.engine.protocol.EngineLoader` for vLLM."""
+    """`arriero_runtime.engine.protocol.EngineLoader` for vLLM. `refused` are variables of the environment that may
+    not be set, in words."""
 
-    def __init__(self, flags: Sequence[str]) -> None:
+    def __init__(self, flags: Sequence[str], refused: Sequence[str] = ()) -> None:
         self._flags = tuple(flags)
+        self._refused = tuple(refused)
         self._args: argparse.Namespace | None = None
 
     async def check_arguments(self) -> None:
         """Raises StartError (InvalidArguments). Imports vLLM, in a thread."""
         arguments.refuse_owned(self._flags)
+        if self._refused:
+            raise start_error("InvalidArguments", "; ".join(self._refused), Phase.RESOLVING)
         self._args = await asyncio.to_thread(self._parse)
 
     def _parse(self) -> argparse.Namespace:
