@@ -7,8 +7,9 @@ from typing import Final
 
 _FOLDERS_OF_OTHERS: Final = ("original", "onnx", "openvino", "coreml", "metal", "flax", "tf", "runs", "checkpoint-*")
 _SMALL: Final = ("*.json", "*.jinja", "*.txt", "*.model", "*.tiktoken", "*.spm", "*.vocab", "*.bpe")
-_WEIGHTS: Final = (("*.safetensors",), ("*.bin", "*.pt", "*.pth"))
-"""Kinds of weights, the wanted one first: only the first that a repository has is fetched."""
+_WEIGHTS: Final = (("*.safetensors",), ("*.bin", "*.pt"))
+"""Kinds of weights that the engine reads, the wanted one first: only the first that a repository has is fetched. The
+second are pickles, which the engine reads with torch's `weights_only`."""
 _CONSOLIDATED: Final = "consolidated*"
 _NOT_WEIGHTS: Final = ("training_args.bin", "optimizer*", "scheduler*", "rng_state*", "scaler*")
 _CONFIGURATIONS: Final = ("config.json", "params.json")

@@ -88,3 +88,8 @@ def test_the_meter_never_goes_back_and_tells_the_rate_of_the_last_seconds() -> N
         (42, "110 of 257 MiB, 37 MiB/s"),
         (100, "257 of 257 MiB, 64 MiB/s"),
     ]
+
+
+def test_weights_of_a_kind_that_the_engine_does_not_read_are_no_weights() -> None:
+    assert files.lacks(["config.json", "model.pth"]) == "weights (*.safetensors)"
+    assert files.lacks(["config.json", "pytorch_model.bin"]) == ""
