@@ -1,0 +1,133 @@
+"""Class B of the field cases: the server in its pod."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from arriero_api.contract import Phase, RuntimeStatus
+from arriero_runtime.server.environment import prepare
+from tests.operator.reconcile.models import events, model, until
+from tests.operator.reconcile.pods import Pods
+from tests.operator.reconcile.runtime import scripted_runtime
+from tests.operator.reconcile.test_control_plane import serve
+from tests.runtime.server.harness import options_for, running
+from tests.support.eventually import eventually
+from tests.support.kubectl import Kubectl, KubectlError, Object
+
+DEATH = (
+    '{"schemaVersion": 1, "reason": "EngineDied", "message": "the engine ended while it served", '
+    '"remedy": "The pod starts anew by itself."}'
+)
+
+
+def container_of(pod: Object) -> Object:
+    """The pod's one container."""
+    (found,) = pod["spec"]["containers"]
+    return dict(found)
+
+
+@pytest.mark.control_plane
+def test_b01_a_model_that_loads_is_waited_for_and_no_probe_limits_how_long(served: Kubectl) -> None:
+    with scripted_runtime() as runtime:
+        served.apply(model("tiny"))
+        pods = Pods(served, "tiny")
+        (pod,) = pods.placed()
+        container = container_of(pod)
+        assert container["livenessProbe"]["httpGet"]["path"] == "/livez"
+        assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
+        assert "startupProbe" not in container
+        runtime.status = RuntimeStatus(Phase.LOADING)
+        pods.run(pod, runtime.ip)
+        until(served, "tiny", "Ready", "False", "Loading")
+        until(served, "tiny", "Reconciling", "True", "Loading")
+
+
+@pytest.mark.control_plane
+def test_b02_a_model_may_be_called_vllm_and_no_service_reaches_its_environment(served: Kubectl) -> None:
+    pods = serve(served, "vllm")
+    (pod,) = pods.live()
+    assert served.exists("service", "vllm")
+    assert pod["spec"]["enableServiceLinks"] is False
+
+
+def test_b02_an_address_in_the_place_of_the_port_is_dropped(tmp_path: Path) -> None:
+    environment = {"VLLM_PORT": "tcp://10.0.0.1:8000"}
+    prepare(environment, tmp_path)
+    assert "VLLM_PORT" not in environment
+
+
+@pytest.mark.control_plane
+def test_b03_a_dead_engine_is_told_in_one_event_and_forgotten_when_the_pod_serves_again(served: Kubectl) -> None:
+    pods = serve(served)
+    (pod,) = pods.live()
+    pods.waiting(pod, "CrashLoopBackOff", "back-off", {"exitCode": 13, "reason": "Error", "message": DEATH})
+    until(served, "tiny", "Ready", "False", "EngineDied", timeout=5)
+    until(served, "tiny", "Available", "False", "NoReadyReplica")
+    pods.ready(pod)
+    until(served, "tiny", "Ready", "True", "Ready")
+    assert len(events(served, "tiny", "EngineDied")) == 1
+
+
+async def test_b03_a_request_under_way_on_a_dead_engine_is_ended_within_seconds(tmp_path: Path) -> None:
+    async with running(options_for(tmp_path)) as server:
+        request = asyncio.create_task(server.chat(fake="wait"))
+        await asyncio.wait_for(server.engine.started.wait(), 5)
+        server.engine.errored = True
+        assert (await asyncio.wait_for(request, 15)).status_code >= 500
+        assert await server.exit_code() == 1
+
+
+def test_b08_home_and_caches_of_a_user_without_a_home_lie_below_the_cache_folder(tmp_path: Path) -> None:
+    script = (
+        "import os, pathlib\n"
+        "from arriero_runtime.server.environment import prepare\n"
+        f"prepare(os.environ, pathlib.Path({str(tmp_path)!r}))\n"
+        "print(pathlib.Path.home())\n"
+    )
+    homeless = {name: value for name, value in os.environ.items() if name != "HOME"}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=homeless)
+    assert done.stdout.strip() == str(tmp_path / "home")
+
+
+@pytest.mark.control_plane
+def test_b08_every_folder_that_is_written_is_a_volume_and_the_rest_read_only(served: Kubectl) -> None:
+    served.apply(model("tiny"))
+    (pod,) = Pods(served, "tiny").placed()
+    container = container_of(pod)
+    assert container["securityContext"]["readOnlyRootFilesystem"] is True
+    writable = {mount["mountPath"] for mount in container["volumeMounts"] if not mount.get("readOnly")}
+    assert writable == {"/var/cache/arriero", "/var/lib/arriero", "/tmp", "/dev/shm"}
+
+
+@pytest.mark.control_plane
+def test_b10_shared_memory_has_the_size_that_was_asked_for_and_a_default(served: Kubectl) -> None:
+    served.apply(model("tiny", sharedMemory="8Gi"))
+    served.apply(model("default"))
+    sizes = {}
+    for name in ("tiny", "default"):
+        (pod,) = Pods(served, name).placed()
+        volumes = {volume["name"]: volume for volume in pod["spec"]["volumes"]}
+        mounts = {mount["mountPath"]: mount["name"] for mount in container_of(pod)["volumeMounts"]}
+        shm = volumes[mounts["/dev/shm"]]["emptyDir"]
+        assert shm["medium"] == "Memory"
+        sizes[name] = shm["sizeLimit"]
+    assert sizes == {"tiny": "8Gi", "default": "2Gi"}
+
+
+@pytest.mark.control_plane
+@pytest.mark.parametrize("length", [0, -1])
+def test_b11_a_context_below_one_token_is_refused_by_the_api_server(served: Kubectl, length: int) -> None:
+    with pytest.raises(KubectlError, match=r"spec\.engine\.maxModelLen"):
+        served.apply(model("tiny", engine={"maxModelLen": length}))
+
+
+@pytest.mark.control_plane
+def test_b11_a_context_in_the_arguments_is_refused_with_the_field_to_use(served: Kubectl) -> None:
+    served.apply(model("tiny", engine={"args": ["--max-model-len", "131072"]}))
+    found = until(served, "tiny", "Accepted", "False", "EngineFlagOwned")
+    assert "spec.engine.maxModelLen" in found["message"]
+    eventually(lambda: not served.items("pods", "arriero.dev/model=tiny"))
