@@ -7,10 +7,12 @@ from pathlib import Path
 from arriero_api.contract import Phase
 from arriero_runtime.cli import ServeOptions
 from arriero_runtime.engine.protocol import Engine, EngineLoader
+from arriero_runtime.failing import start_error
 from arriero_runtime.lifecycle import LifeCycle
 from arriero_runtime.server.adapters import Place
 from arriero_runtime.server.dispatch import Dispatcher
 from arriero_runtime.server.names import Names
+from arriero_runtime.server.routes import ANSWERS
 from arriero_runtime.server.warming import warm
 from arriero_runtime.sources import obtain
 
@@ -39,6 +41,7 @@ class BringUp:
         self.life.enter(Phase.LOADING, "starting the engine")
         engine = await self.loader.load(folder, self.names.current)
         self.engine = engine
+        _refuse_useless(engine)
         self.life.effective(engine.effective)
         self.names.attach(engine)
         self.dispatcher.attach(engine)
@@ -69,3 +72,11 @@ class BringUp:
     def _progress(self, words: str, percent: int) -> None:
         if self.life.phase is Phase.DOWNLOADING:
             self.life.progress(words, percent)
+
+
+def _refuse_useless(engine: Engine) -> None:
+    """Such as a model that only classifies or scores: it would be ready and answer nothing."""
+    if not engine.paths.intersection(ANSWERS):
+        tasks = engine.effective.get("tasks") or "none"
+        words = f"The model can answer none of {', '.join(ANSWERS)}; what it can do: {tasks}."
+        raise start_error("ModelUnsupported", words, Phase.LOADING)

@@ -35,6 +35,9 @@ ROUTES: Final[dict[str, dict[str, Kind]]] = {
 }
 """Path → method → kind."""
 
+ANSWERS: Final = tuple(path for path in ROUTES if path.startswith("/v1/"))
+"""What a model is for; one that can answer none of these is not worth serving."""
+
 MAX_BODY_BYTES: Final = 64 * 1024 * 1024
 """Large enough for images in a chat request."""
 

@@ -10,6 +10,7 @@ from arriero_runtime.channel import Drain, Drained, Failed, Heartbeat, MetricsSn
 from arriero_runtime.engine.protocol import FirstAnswer
 from arriero_runtime.failing import start_error
 from tests.runtime.server.harness import Running, error_of, options_for, running, write_names
+from tests.runtime.server.scripted import ScriptedEngine
 from tests.support.eventually import eventually_async
 
 
@@ -129,6 +130,19 @@ async def test_an_answer_that_sound_weights_do_not_give_never_becomes_ready(
         server.loader.go.set()
         assert await server.exit_code() == 1
         assert [m.failure.reason for m in server.heard(Failed)] == ["NoUsableAnswer"]
+        assert Phase.READY not in phases(server)
+
+
+async def test_a_model_that_can_answer_nothing_of_the_api_never_becomes_ready(tmp_path: Path) -> None:
+    class Scores(ScriptedEngine):
+        @property
+        def paths(self) -> frozenset[str]:
+            return frozenset({"/score", "/rerank", "/tokenize", "/v1/models", "/metrics"})
+
+    async with running(options_for(tmp_path), ready=False, engine=Scores()) as server:
+        server.loader.go.set()
+        assert await server.exit_code() == 1
+        assert [m.failure.reason for m in server.heard(Failed)] == ["ModelUnsupported"]
         assert Phase.READY not in phases(server)
 
 
