@@ -42,6 +42,7 @@ _ALL: Final = (
     _state("EngineReady", "All wanted replicas have an engine that answers."),
     _state("Registered", "All names are served by all ready pods."),
     _state("Registering", "A changed list of names is on its way to the pods."),
+    _state("NameHandover", "Another model of the namespace is giving up one of the names; it is taken over by itself."),
     _state("Available", "At least one replica answers."),
     _state("NoReadyReplica", "No replica answers."),
     _state("ScaledToZero", "No replica is wanted: spec.replicas is 0."),
@@ -94,6 +95,7 @@ _ALL: Final = (
         "NameConflict",
         "Another model of the namespace already serves one of the names.",
         "Choose another name or alias, or take it off the other model.",
+        permanent=True,
     ),
     # Before the container runs.
     _fault(

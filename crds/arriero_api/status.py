@@ -56,6 +56,9 @@ class NameStatus(Schema):
     )
     pods: int = Field(default=0, description="How many ready pods serve it.")
     message: _Text | None = Field(default=None, description="Why it is withheld or has failed, and what to do.")
+    until: Annotated[str, Field(max_length=32, json_schema_extra={"format": "date-time"})] | None = Field(
+        default=None, description="Of a name that is Unregistering: pods accept it up to this time at least."
+    )
 
 
 class ProgressStatus(Schema):

@@ -41,11 +41,11 @@ def assess(cache: Cache, now: Round) -> Situation:
 def _names(now: Round, pods: Sequence[PodFacts]) -> list[NameState]:
     before = now.observed.before.get("names") or ()
     if now.plan.refused is not None:
-        return registered.refused_states(now.plan.names, now.plan.lost, before)
+        return registered.refused_states(now.plan.names, now.plan.lost, before, now.moment)
     ready = [pod for pod in pods if pod.live and pod.ready]
     proven = sum(pod.uid in now.proven for pod in ready)
     states = adapters.states(now.plan.served, ready, adapters.trusted(now.observed.before, now.observed.model))
-    return registered.name_states(now.plan.names, now.plan.lost, before, len(ready), proven, states)
+    return registered.name_states(now.plan.names, now.plan.lost, before, len(ready), proven, now.moment, states)
 
 
 def _mismatch(pods: Iterable[PodFacts], wanted: Wanted | None) -> str:

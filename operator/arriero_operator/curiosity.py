@@ -6,15 +6,18 @@ At rest nobody is asked and nothing is looked at again.
 from collections.abc import Sequence
 from typing import Final
 
-from arriero_api.contract import AdapterState
-from arriero_operator.decide import adapters
+from arriero_api.contract import AdapterState, Phase
+from arriero_operator import facts
+from arriero_operator.decide import adapters, registered
 from arriero_operator.facts import PodFacts
 from arriero_operator.observe import Observed
 from arriero_operator.rounds import Round
 from arriero_operator.runtime_status import PATIENCE, RuntimeStatuses
 
 PROOF: Final = 0.2
-"""Seconds between looks while a changed list of names is on its way."""
+"""Seconds between looks while a changed list of names is on its way; longer the longer that takes."""
+_PATIENCE: Final = 20.0
+_LONGEST: Final = 30.0
 START: Final = 1.0
 """Seconds between looks while a pod starts."""
 FAILED: Final = 10.0
@@ -38,10 +41,10 @@ def questions(now: Round, statuses: RuntimeStatuses) -> list[Question]:
             said = pod.status is not None and pod.status.failure is not None
             found.append((pod, FAILED if said else START))
         elif _unproven(now, pod):
-            found.append((pod, PROOF))
+            found.append((pod, _proof(now, pod)))
         elif (found_out := _adapters(now, pod)) is not None:
             found.append((pod, found_out))
-        elif not at_rest and pod.status is None and statuses.silent(now.key, pod) < PATIENCE:
+        elif _owes(pod, at_rest) and statuses.silent(now.key, pod) < PATIENCE:
             found.append((pod, START))
     return found
 
@@ -52,8 +55,9 @@ def requeue_after(now: Round, soonest: float | None) -> float | None:
     `soonest` is when the next runtime is to be asked.
     """
     waits = [soonest, now.outcome.retry_after, now.method.look_after]
-    if any(_unproven(now, pod) for pod in now.observed.pods):
-        waits.append(PROOF)
+    waits += [_proof(now, pod) for pod in now.observed.pods if _unproven(now, pod)]
+    ends = (registered.ends(name, now.moment) for name in now.observed.before.get("names") or ())
+    waits += [(end - now.moment).total_seconds() for end in ends if end is not None]
     if now.plan.lost:
         waits.append(WITHHELD)
     return min((wait for wait in waits if wait is not None), default=None)
@@ -71,6 +75,19 @@ def _adapters(now: Round, pod: PodFacts) -> float | None:
 
 def _unproven(now: Round, pod: PodFacts) -> bool:
     return pod.ready and pod.revision in now.registrations and pod.uid not in now.proven
+
+
+def _proof(now: Round, pod: PodFacts) -> float:
+    """Seconds until the next look at an unproven pod: a twentieth of what it has taken so far."""
+    wanted = now.registrations[pod.revision]
+    known = (facts.time(wanted.changed or wanted.made), pod.ready_changed)
+    since = max((moment for moment in known if moment is not None), default=now.moment)
+    return min(_LONGEST, max(PROOF, (now.moment - since).total_seconds() / _PATIENCE))
+
+
+def _owes(pod: PodFacts, at_rest: bool) -> bool:
+    """Whether a ready pod has more to tell: what it last said is from its start, or it was never asked."""
+    return not at_rest if pod.status is None else pod.status.phase is not Phase.READY
 
 
 def _is_ready(observed: Observed) -> bool:

@@ -15,6 +15,8 @@ from arriero_operator.revisions import Revision
 from arriero_operator.rounds import Outcome, Round
 
 _LEAVING: Final = 0.5
+_LEAVING_LONGEST: Final = 15.0
+"""Seconds between looks at what is still on its way out; longer each time, as a finalizer of others may hold it."""
 
 
 class Children:
@@ -25,6 +27,7 @@ class Children:
         self._cache = cache
         self._registrations = registrations
         self._applier = Applier(kube, cache)
+        self._waited: dict[Key, float] = {}
 
     async def ensure(self, now: Round) -> Outcome:
         """Create, adopt or put right all children. Raises KubeError where a retry may help."""
@@ -37,7 +40,10 @@ class Children:
         except ChildProblem as problem:
             return Outcome(problem.failure, problem.retry_after)
         except Leaving:
-            return Outcome(None, _LEAVING, leaving=True)
+            wait = self._waited.get(now.key, _LEAVING)
+            self._waited[now.key] = min(_LEAVING_LONGEST, wait * 1.5)
+            return Outcome(None, wait, leaving=True)
+        self._waited.pop(now.key, None)
         return Outcome()
 
     async def tidy(self, now: Round) -> None:
@@ -55,6 +61,7 @@ class Children:
     def forget(self, key: Key) -> None:
         """The model is gone."""
         self._applier.forget(key[0], names.stem(key[1]))
+        self._waited.pop(key, None)
 
     async def _revisioned(self, now: Round, revision: Revision) -> None:
         """The record of the revision; the names of every revision that has pods, of which those are told."""

@@ -10,7 +10,6 @@ from arriero_operator import events, facts
 from arriero_operator.assess import assess
 from arriero_operator.cache import Cache
 from arriero_operator.curiosity import questions, requeue_after
-from arriero_operator.decide import registered
 from arriero_operator.decide.plan import Plan, plan
 from arriero_operator.decide.situation import Situation
 from arriero_operator.decide.status import Described, status
@@ -65,11 +64,10 @@ class Reconciler:
             return await self._gone(key)
         self._farewells.seen(observed.model)
         farewell = await self._farewells.follow(key, observed.owner.uid)
-        now = Round(observed, self._plan(observed))
+        now = Round(observed, self._plan(observed), self._clock())
         soonest = await self._ask(now)
         await self._rollouts.decide(now, self._clock())
-        self._registrations.look(now, self._now())
-        await self._withdraw(now)
+        self._registrations.look(now)
         now.outcome = await self._children.ensure(now)
         situation = assess(self._cache, now)
         await self._report(now, situation)
@@ -99,21 +97,12 @@ class Reconciler:
         uids = [pod.uid for pod in now.observed.pods]
         self._statuses.retain(now.key, uids)
         self._registrations.retain(now.key, uids)
-        self._registrations.look(now, self._now())
+        self._registrations.look(now)
         asked = questions(now, self._statuses)
         await self._statuses.refresh(now.key, asked)
         now.observed = replace(now.observed, pods=pods_of(self._cache, self._statuses, now.key))
-        self._registrations.look(now, self._now())
+        self._registrations.look(now)
         return min((interval for _, interval in asked), default=None)
-
-    async def _withdraw(self, now: Round) -> None:
-        """Names that are not asked for any more leave the status before they leave the pods."""
-        before = now.observed.before
-        gone = registered.leaving(now.plan.names, before.get("names") or ())
-        if gone and now.plan.refused is None:
-            state = {"state": registered.UNREGISTERING}
-            said = [name | state if name["name"] in gone else name for name in before["names"]]
-            await self._write(now, before | {"names": said})
 
     async def _report(self, now: Round, situation: Situation) -> None:
         observed = now.observed

@@ -2,27 +2,33 @@
 
 The ConfigMap of the revision is written; then its hash goes onto an annotation of every pod that is older than the
 change, upon which the kubelet refreshes the volume at once. A pod proves it by the hash in its /status, a younger one
-by being ready: it started with the file.
+by being ready: it started with the file. A name that is not wanted any more stays in the file until clients have had
+the time to learn that from the status (`decide.registered`).
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from datetime import timedelta
 from typing import Final
 
 from arriero_api import labels
-from arriero_api.contract import ContractError, NameKind, Registration, Registrations
+from arriero_api.contract import ContractError, Registration, Registrations
 from arriero_operator import facts, revisions
 from arriero_operator.cache import Cache
+from arriero_operator.decide import registered
 from arriero_operator.facts import PodFacts
 from arriero_operator.keys import Key
 from arriero_operator.kube.errors import Conflict, NotFound
 from arriero_operator.kube.protocol import CONFIG_MAPS, PODS, REVISIONS, Kube
+from arriero_operator.observe import Observed
 from arriero_operator.render import children, names
-from arriero_operator.render.children import CHANGED, Owner
+from arriero_operator.render.children import CHANGED
 from arriero_operator.rounds import Round, Wanted
 
 _AT_ONCE: Final = 16
-_REGISTERED: Final = "Registered"
+CLOCKS: Final = timedelta(seconds=30)
+"""By how much the clocks of the operator and of the API server may differ. A pod is wrongly taken for older at most:
+it is asked once more than needed."""
 
 
 class LiveRegistrations:
@@ -33,18 +39,15 @@ class LiveRegistrations:
         self._cache = cache
         self._proven: dict[Key, dict[str, str]] = {}
 
-    def look(self, now: Round, moment: str) -> None:
+    def look(self, now: Round) -> None:
         """Put into the round what the applied revision and every one with pods is to serve, and who has proven it."""
         revision, observed = now.plan.applied, now.observed
         if revision is None:
             return
         hashes = {revision.hash, *(pod.revision for pod in observed.pods if pod.revision)}
-        now.registrations = {
-            one: self.wanted(observed.owner, one, self._served(now, one), observed.pods, moment)
-            for one in sorted(hashes)
-        }
-        said = {(name["name"], name["state"]) for name in observed.before.get("names") or ()}
-        if said == {(one.name, _REGISTERED) for one in now.plan.served}:
+        now.registrations = {one: self.wanted(now, one) for one in sorted(hashes)}
+        said = registered.announced(observed.before.get("names") or (), now.moment)
+        if said == {one.name for one in now.registrations[revision.hash].content.names}:
             self._trust(now)
         now.proven = {
             pod.uid
@@ -53,28 +56,37 @@ class LiveRegistrations:
             if self.proven(now.key, pod, now.registrations[pod.revision])
         }
 
-    def _served(self, now: Round, revision: str) -> tuple[Registration, ...]:
-        """The names that pods of the revision are to serve: of the adapters as many as they have room for."""
-        wanted = now.plan.revision
-        if wanted is not None and wanted.hash == revision:
-            return now.plan.served
-        name = names.revisioned(now.observed.owner.name, revision)
-        room = revisions.adapter_room(self._cache.get(REVISIONS, now.key[0], name))
-        adapters = [one for one in now.plan.served if one.kind is NameKind.ADAPTER]
-        return tuple(one for one in now.plan.served if one not in adapters[room:])
-
-    def wanted(
-        self, owner: Owner, revision: str, served: Sequence[Registration], pods: Iterable[PodFacts], now: str
-    ) -> Wanted:
-        """What the revision's file is to say: `served`, and the commit that its first pod resolved."""
-        name = names.revisioned(owner.name, revision)
-        stored = self._cache.get(CONFIG_MAPS, owner.namespace, name)
+    def wanted(self, now: Round, revision: str) -> Wanted:
+        """What the revision's file is to say: the names, and the commit that its first pod resolved."""
+        observed = now.observed
+        name = names.revisioned(observed.owner.name, revision)
+        stored = self._cache.get(CONFIG_MAPS, observed.owner.namespace, name)
         text = children.stored_registrations(stored)
-        content = Registrations(tuple(served), _stored_commit(text) or _reported_commit(pods, revision))
-        if stored is not None and text == content.to_json():
-            changed = (stored["metadata"].get("annotations") or {}).get(CHANGED, now)
-            return Wanted(revision, content, changed, fresh=False)
-        return Wanted(revision, content, now, fresh=True)
+        said = _stored(text)
+        before = observed.before.get("names") or ()
+        room = self._adapter_room(now, revision)
+        served = registered.served(now.plan.served, self._said(observed), before, now.moment, room)
+        content = Registrations(served, (said.commit if said else "") or _reported_commit(observed.pods, revision))
+        if stored is None:
+            return Wanted(revision, content, made="", changed="", fresh=True)
+        made, marks = stored["metadata"]["creationTimestamp"], stored["metadata"].get("annotations") or {}
+        if text == content.to_json():
+            return Wanted(revision, content, made, marks.get(CHANGED, ""), fresh=False)
+        return Wanted(revision, content, made, facts.timestamp(now.moment), fresh=True)
+
+    def _adapter_room(self, now: Round, revision: str) -> int:
+        """How many adapters pods of the revision can hold."""
+        planned = now.plan.applied
+        if planned is not None and planned.hash == revision:
+            return revisions.adapter_room(planned.record)
+        name = names.revisioned(now.observed.owner.name, revision)
+        return revisions.adapter_room(self._cache.get(REVISIONS, now.key[0], name))
+
+    def _said(self, observed: Observed) -> Iterable[Registration]:
+        """Everything that the files of the model's revisions say now, by name."""
+        files = self._cache.children(CONFIG_MAPS, observed.key[0], observed.stem)
+        read = (_stored(children.stored_registrations(file)) for file in files)
+        return {one.name: one for file in read if file is not None for one in file.names}.values()
 
     async def tell(self, key: Key, pods: Iterable[PodFacts], wanted: Wanted) -> None:
         """Put the hash onto every pod of the revision that may not have seen the file and does not carry it."""
@@ -123,16 +135,22 @@ class LiveRegistrations:
 
 
 def older(pod: PodFacts, wanted: Wanted) -> bool:
-    """Whether the pod was there before the registrations became what they are; creation times are whole seconds."""
-    changed = facts.time(wanted.changed)
-    return changed is not None and pod.created < changed
+    """Whether the pod may have been there before the registrations became what they are.
+
+    Times are whole seconds. A revision's pods are made after its ConfigMap, and the API server's clock says when both
+    were; but a change is dated by the operator's own clock.
+    """
+    made, changed = facts.time(wanted.made), facts.time(wanted.changed)
+    if changed is not None:
+        return pod.created <= changed + CLOCKS
+    return made is None or pod.created < made
 
 
-def _stored_commit(text: str) -> str:
+def _stored(text: str) -> Registrations | None:
     try:
-        return Registrations.from_json(text).commit if text else ""
+        return Registrations.from_json(text) if text else None
     except ContractError:
-        return ""  # edited by hand: put right, the commit is reported anew
+        return None  # edited by hand: put right, the commit is reported anew
 
 
 def _reported_commit(pods: Iterable[PodFacts], revision: str) -> str:

@@ -1,6 +1,7 @@
 """One reconcile under way: what was observed, what is planned, what came of it."""
 
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from arriero_api.contract import Failure, Registrations
 from arriero_operator.decide.plan import Plan
@@ -13,10 +14,15 @@ from arriero_operator.render.children import Json, Owner
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The registrations that one revision is to serve. `changed` is when they last became others (Kubernetes time)."""
+    """The registrations that one revision is to serve.
+
+    `made` is when their ConfigMap was made, by the API server's clock; empty where it is yet to be made. `changed` is
+    when they last became others since then, by the operator's clock; empty: never. Both are Kubernetes times.
+    """
 
     revision: str
     content: Registrations
+    made: str
     changed: str
     fresh: bool
     """The ConfigMap does not hold them yet."""
@@ -40,10 +46,14 @@ class Outcome:
 
 @dataclass(slots=True)
 class Round:
-    """One reconcile. `registrations` has what each revision with pods is to serve, and the wanted one."""
+    """One reconcile, begun at `moment`.
+
+    `registrations` has what each revision with pods is to serve, and the wanted one.
+    """
 
     observed: Observed
     plan: Plan
+    moment: datetime
     registrations: dict[str, Wanted] = field(default_factory=dict)
     proven: set[str] = field(default_factory=set)
     """Uids of ready pods that are known to serve their registrations."""

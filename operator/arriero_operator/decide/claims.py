@@ -18,6 +18,20 @@ class Claim:
     held: frozenset[str]
 
 
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A name that is withheld: `model` has it. `passing`: that one does not ask for it any more and is giving it up."""
+
+    model: str
+    passing: bool = False
+
+    def words(self, name: str) -> str:
+        """A sentence for the user."""
+        if self.passing:
+            return f"{name!r} is still being taken off the model {self.model!r} of this namespace."
+        return f"{name!r} is served by the model {self.model!r} of this namespace."
+
+
 def wanted_names(model: str, spec: Spec) -> tuple[Registration, ...]:
     """The names that `spec` asks for: the model's own first, then the aliases, then the adapters, none twice."""
     own = spec.model.name or model
@@ -43,17 +57,17 @@ def claim(obj: Mapping[str, Any]) -> Claim | None:
     return Claim(metadata["name"], metadata["creationTimestamp"], wanted, held)
 
 
-def conflicts(mine: Claim, others: Iterable[Claim]) -> dict[str, str]:
-    """Names that `mine` wants and another model has a better right to, with that model's name.
+def conflicts(mine: Claim, others: Iterable[Claim]) -> dict[str, Loss]:
+    """Names that `mine` wants and another model has a better right to, with that model.
 
     Whoever holds a name keeps it. Between models that both hold it or both do not, the older goes first, then the one
     whose name sorts first.
     """
-    lost: dict[str, str] = {}
+    lost: dict[str, Loss] = {}
     for other in sorted(others, key=lambda one: (one.created, one.model)):
         for name in mine.wanted & (other.wanted | other.held):
             if name not in lost and _right(other, name) < _right(mine, name):
-                lost[name] = other.model
+                lost[name] = Loss(other.model, passing=name not in other.wanted)
     return lost
 
 

@@ -72,14 +72,16 @@ def _names_registered(s: Situation) -> Verdict:
     if s.refused:
         return _fault("NamesRegistered", s.refused)
     if withheld := _named(s.names, "Conflict"):
-        return Verdict("NamesRegistered", "False", "NameConflict", _conflict(withheld))
+        return _withheld("NamesRegistered", withheld)
     if s.replicas == 0:
         return _state("NamesRegistered", True, "ScaledToZero")
     if not s.ready:
         return _state("NamesRegistered", False, "NoReadyReplica")
     if failed := _named(s.names, "Failed"):
         return Verdict("NamesRegistered", "False", failed[0].reason, bounded(" ".join(one.message for one in failed)))
-    if pending := [*_named(s.names, "Registering"), *_named(s.names, "Unregistering")]:
+    # A name that leaves is accepted for a while on purpose: all that is asked for is served meanwhile.
+    leaving = [name for name in _named(s.names, "Unregistering") if not name.until]
+    if pending := [*_named(s.names, "Registering"), *leaving]:
         words = f"On the way to the pods: {', '.join(name.name for name in pending)}."
         return Verdict("NamesRegistered", "False", "Registering", bounded(words))
     return _state("NamesRegistered", True, "Registered")
@@ -111,7 +113,7 @@ def _ready(s: Situation) -> Verdict:
     if s.failure:
         return _fault("Ready", s.failure)
     if withheld := _named(s.names, "Conflict"):
-        return Verdict("Ready", "False", "NameConflict", _conflict(withheld))
+        return _withheld("Ready", withheld)
     if s.replicas == 0:
         return _state("Ready", True, "ScaledToZero")
     if s.turnover[0]:
@@ -176,6 +178,8 @@ def _named(names: Sequence[NameState], state: str) -> list[NameState]:
     return [name for name in names if name.state == state]
 
 
-def _conflict(withheld: Sequence[NameState]) -> str:
+def _withheld(kind: str, withheld: Sequence[NameState]) -> Verdict:
+    """Only somebody can solve a conflict, but a name that another model is giving up comes by itself."""
+    reason = "NameHandover" if all(name.passing for name in withheld) else "NameConflict"
     said = " ".join(name.message for name in withheld)
-    return bounded(f"{said} {REASONS['NameConflict'].remedy}")
+    return Verdict(kind, "False", reason, bounded(f"{said} {REASONS[reason].remedy}".rstrip()))

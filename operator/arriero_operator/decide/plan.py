@@ -9,6 +9,7 @@ from arriero_api.contract import Failure, NameKind, Registration
 from arriero_api.types import Spec
 from arriero_operator import revisions
 from arriero_operator.decide import acceptance, claims
+from arriero_operator.decide.claims import Loss
 from arriero_operator.diagnose.failures import failure
 from arriero_operator.render.children import Owner
 from arriero_operator.render.inputs import Inputs, pod_inputs
@@ -25,7 +26,7 @@ class Plan:
     """
 
     names: tuple[Registration, ...]
-    lost: Mapping[str, str] = field(default_factory=dict)
+    lost: Mapping[str, Loss] = field(default_factory=dict)
     refused: Failure | None = None
     inputs: Inputs | None = None
     revision: Revision | None = None
@@ -85,7 +86,7 @@ def retry_of(model: Mapping[str, Any]) -> str:
     return str((model["metadata"].get("annotations") or {}).get(labels.RETRY, ""))
 
 
-def lost_names(model: Mapping[str, Any], neighbours: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+def lost_names(model: Mapping[str, Any], neighbours: Iterable[Mapping[str, Any]]) -> dict[str, Loss]:
     """Names of `model` that another model of the namespace has a better right to."""
     mine = claims.claim(model) or claims.claim({**model, "status": {}})
     others = [one for one in neighbours if one["metadata"]["uid"] != model["metadata"]["uid"]]
@@ -98,10 +99,11 @@ def _last_good(model: Mapping[str, Any], stored: Iterable[Mapping[str, Any]], wa
     return revisions.stored_revision(stored, good) if good and good != wanted else None
 
 
-def _nameless(names: Iterable[Registration], lost: Mapping[str, str]) -> Failure | None:
+def _nameless(names: Iterable[Registration], lost: Mapping[str, Loss]) -> Failure | None:
     """A model of which every name is another's has nothing to serve."""
     names = [one for one in names if one.kind is not NameKind.ADAPTER]
     if any(one.name not in lost for one in names):
         return None
-    said = "; ".join(f"{one.name!r} is served by the model {lost[one.name]!r}" for one in names)
-    return failure("NameConflict", f"no name is left: {said}")
+    said = "No name is left. " + " ".join(lost[one.name].words(one.name) for one in names)
+    passing = all(lost[one.name].passing for one in names)
+    return failure("NameHandover" if passing else "NameConflict", said)

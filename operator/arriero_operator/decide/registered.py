@@ -1,9 +1,17 @@
-"""The names of status.names and their states: what is served, on its way, leaving, or withheld."""
+"""The names of status.names and their states: what is served, on its way, leaving, or withheld.
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+A name leaves in this order: the status says that it is Unregistering, and until when pods accept it all the same; then
+it leaves the pods' file; when all ready pods have proven that, it leaves the status.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
 
 from arriero_api.contract import NameKind, Registration
+from arriero_api.pod import ENDPOINT_DELAY_SECONDS
+from arriero_operator import facts
+from arriero_operator.decide.claims import Loss
 from arriero_operator.decide.situation import NameState
 
 REGISTERING = "Registering"
@@ -12,20 +20,29 @@ UNREGISTERING = "Unregistering"
 CONFLICT = "Conflict"
 FAILED = "Failed"
 
+DELAY: Final = timedelta(seconds=ENDPOINT_DELAY_SECONDS + 2)
+"""How long pods accept a name that is not wanted any more; to write the status that tells of it takes up to 2 s."""
+
+_RANKS: Final = (NameKind.MODEL, NameKind.ALIAS)
+
+Names = Sequence[Mapping[str, Any]]
+"""status.names."""
+
 
 def name_states(
     wanted: Sequence[Registration],
-    lost: Mapping[str, str],
-    before: Sequence[Mapping[str, Any]],
+    lost: Mapping[str, Loss],
+    before: Names,
     ready: int,
     proven: int,
+    moment: datetime,
     adapters: Sequence[NameState] = (),
 ) -> list[NameState]:
     """States of all names.
 
     `lost` are withheld names with their holder; `before` is status.names as it stands; of `ready` pods `proven` are
-    known to serve exactly the names that are not withheld. Without a ready pod nothing is Registered. `adapters` are
-    the states of those that are asked for.
+    known to serve exactly what the file says. Without a ready pod nothing is Registered. `adapters` are the states of
+    those that are asked for.
     """
     by_name = {one.name: one for one in adapters}
     settled = ready > 0 and proven >= ready
@@ -33,8 +50,8 @@ def name_states(
     kept = {name["name"] for name in before if name["state"] == REGISTERED}
     for one in wanted:
         if one.name in lost:
-            words = f"{one.name!r} is served by the model {lost[one.name]!r} of this namespace."
-            found.append(NameState(one.name, one.kind.value, CONFLICT, 0, words))
+            loss = lost[one.name]
+            found.append(NameState(one.name, one.kind.value, CONFLICT, 0, loss.words(one.name), passing=loss.passing))
             continue
         if one.kind is NameKind.ADAPTER and one.name in by_name:
             found.append(by_name[one.name])
@@ -42,35 +59,80 @@ def name_states(
         served = settled or (one.name in kept and ready > 0)
         pods = ready if served else proven
         found.append(NameState(one.name, one.kind.value, REGISTERED if served else REGISTERING, pods))
-    if settled or not ready:
+    if not ready:
         return found
-    return [*found, *_leaving(before, {one.name for one in wanted})]
+    leaving = _leaving(before, {one.name for one in wanted}, moment)
+    return [*found, *(one for one in leaving if one.until or not settled)]
 
 
 def refused_states(
-    wanted: Sequence[Registration], lost: Mapping[str, str], before: Sequence[Mapping[str, Any]]
+    wanted: Sequence[Registration], lost: Mapping[str, Loss], before: Names, moment: datetime
 ) -> list[NameState]:
     """States while the spec is not acted on: what was served stays, withheld names are told."""
     kept = [
-        NameState(name["name"], name["kind"], name["state"], name.get("pods", 0), name.get("message", ""))
+        NameState(
+            name["name"],
+            name["kind"],
+            name["state"],
+            name.get("pods", 0),
+            name.get("message", ""),
+            until=name.get("until", ""),
+        )
         for name in before
         if name["state"] != CONFLICT
     ]
     known = {name.name for name in kept}
-    withheld = name_states([one for one in wanted if one.name in lost], lost, (), 0, 0)
+    withheld = name_states([one for one in wanted if one.name in lost], lost, (), 0, 0, moment)
     return [*kept, *(one for one in withheld if one.name not in known)]
 
 
-def leaving(wanted: Sequence[Registration], before: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Names that status still calls Registered and the spec does not ask for any more."""
+def served(
+    wanted: Sequence[Registration], stored: Iterable[Registration], before: Names, moment: datetime, room: int
+) -> tuple[Registration, ...]:
+    """What a revision's file is to say: what is wanted, and names that leave, as the file has them (`stored`).
+
+    Of the adapters as many as pods of the revision have `room` for, wanted ones first. In one order for equal names,
+    the model's own first, so that a name that leaves changes nothing at first.
+    """
     asked = {one.name for one in wanted}
-    return [name["name"] for name in before if name["state"] == REGISTERED and name["name"] not in asked]
+    staying = announced(before, moment) - asked
+    kept = (Registration(one.name, _leaving_kind(one.kind), one.uri, one.revision) for one in stored)
+    found = [*wanted, *(one for one in kept if one.name in staying)]
+    surplus = [one for one in found if one.kind is NameKind.ADAPTER][room:]
+    found = [one for one in found if one not in surplus]
+    return tuple(sorted(found, key=lambda one: (_rank(one.kind), one.name)))
 
 
-def _leaving(before: Sequence[Mapping[str, Any]], asked: set[str]) -> list[NameState]:
+def announced(before: Names, moment: datetime) -> set[str]:
+    """Names that clients may use by what the status says or has said until a moment ago."""
+    return {one["name"] for one in before if one["state"] == REGISTERED or ends(one, moment) is not None}
+
+
+def ends(name: Mapping[str, Any], moment: datetime) -> datetime | None:
+    """When pods may stop to accept a name of the status that leaves; None for others, and when that has passed.
+
+    A time that is too far ahead comes from another clock and counts as passed.
+    """
+    until = facts.time(name.get("until")) if name["state"] == UNREGISTERING else None
+    return until if until is not None and moment < until <= moment + 2 * DELAY else None
+
+
+def _leaving(before: Names, asked: set[str], moment: datetime) -> list[NameState]:
     """Names that pods may still serve."""
-    return [
-        NameState(name["name"], name["kind"], UNREGISTERING)
-        for name in before
-        if name["name"] not in asked and name["state"] in (REGISTERED, UNREGISTERING)
-    ]
+    found = []
+    for name in before:
+        if name["name"] in asked or name["state"] not in (REGISTERED, UNREGISTERING):
+            continue
+        until = moment + DELAY if name["state"] == REGISTERED else ends(name, moment)
+        text = facts.timestamp(until) if until else ""
+        found.append(NameState(name["name"], name["kind"], UNREGISTERING, until=text))
+    return found
+
+
+def _rank(kind: NameKind) -> int:
+    return _RANKS.index(kind) if kind in _RANKS else len(_RANKS)
+
+
+def _leaving_kind(kind: NameKind) -> NameKind:
+    """The model's own name that leaves is one of several: the new one comes first."""
+    return NameKind.ALIAS if kind is NameKind.MODEL else kind

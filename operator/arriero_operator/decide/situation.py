@@ -10,7 +10,11 @@ from arriero_operator.facts import PodFacts
 
 @dataclass(frozen=True, slots=True)
 class NameState:
-    """One name of status.names; `pods` counts the ready pods that serve it. `reason` is why it has failed."""
+    """One name of status.names; `pods` counts the ready pods that serve it.
+
+    `until`: pods accept a name that leaves up to this time (Kubernetes time), empty: for no longer than it takes.
+    `passing`: the model that has a withheld name is giving it up. `reason` is why it has failed.
+    """
 
     name: str
     kind: str
@@ -18,6 +22,8 @@ class NameState:
     pods: int = 0
     message: str = ""
     reason: str = ""
+    until: str = ""
+    passing: bool = False
 
 
 @dataclass(frozen=True, slots=True)

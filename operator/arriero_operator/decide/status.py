@@ -97,7 +97,7 @@ def _progress(step: Stage) -> Json:
 
 def _name(one: Any) -> Json:
     found: Json = {"name": one.name, "kind": one.kind, "state": one.state, "pods": one.pods}
-    return found | ({"message": one.message} if one.message else {})
+    return found | {key: text for key, text in (("message", one.message), ("until", one.until)) if text}
 
 
 def _timed(verdicts: list[Verdict], before: Any, generation: int, now: str) -> list[Json]:

@@ -11,7 +11,7 @@ from arriero_operator.render import names
 from arriero_operator.render.inputs import Inputs
 
 CHANGED: Final = "arriero.dev/changed"
-"""Annotation of a registration ConfigMap: when its content last changed (UTC, whole seconds)."""
+"""Annotation of a registration ConfigMap that has changed since it was made: when it last did (UTC, whole seconds)."""
 
 _HISTORY: Final = 2
 _NO_DEADLINE: Final = 2_147_483_647
@@ -54,9 +54,9 @@ def service(owner: Owner) -> Json:
 
 
 def registrations(owner: Owner, revision: str, content: Registrations, changed: str) -> Json:
-    """registrations.json of one revision; `changed` is when `content` last became another."""
+    """registrations.json of one revision; `changed` is when `content` last became another, empty: never."""
     metadata = _metadata(owner, names.revisioned(owner.name, revision), revision)
-    metadata["annotations"] |= {CHANGED: changed}
+    metadata["annotations"] |= {CHANGED: changed} if changed else {}
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",

@@ -17,6 +17,7 @@ from arriero_api.contract import (
 from arriero_api.types import Spec
 from arriero_operator import revisions
 from arriero_operator.decide import adapters, claims, registered
+from arriero_operator.decide.claims import Loss
 from arriero_operator.decide.conditions import conditions
 from arriero_operator.decide.plan import lost_names
 from arriero_operator.decide.situation import NameState
@@ -24,7 +25,7 @@ from arriero_operator.diagnose.failures import failure
 from arriero_operator.render import template
 from arriero_operator.render.children import Owner
 from arriero_operator.render.inputs import pod_inputs
-from tests.operator.reconcile.made import ready, situation
+from tests.operator.reconcile.made import START, ready, situation
 from tests.operator.reconcile.models import events, patch_spec, read, until
 from tests.operator.reconcile.runtime import ScriptedRuntime, scripted_runtime
 from tests.operator.reconcile.test_live import registrations, serve, states
@@ -97,7 +98,7 @@ def test_what_the_status_says_of_an_unchanged_spec_holds_until_a_pod_has_spoken(
 
 def test_other_names_do_not_wait_for_an_adapter() -> None:
     waiting = NameState("support", "Adapter", "Registering")
-    found = registered.name_states((OWN, SUPPORT), {}, [], 1, 1, [waiting])
+    found = registered.name_states((OWN, SUPPORT), {}, [], 1, 1, START, [waiting])
     assert [(one.name, one.state) for one in found] == [("tiny", "Registered"), ("support", "Registering")]
 
 
@@ -122,7 +123,7 @@ def test_an_adapters_name_is_claimed_like_any_other() -> None:
         return {"metadata": metadata, "spec": {"model": {"uri": "hf://a/b"}, **fields}}
 
     older, newer = model("support", "2026-01-01"), model("tiny", "2026-01-02", lora=listed)
-    assert lost_names(newer, [older]) == {"support": "support"}
+    assert lost_names(newer, [older]) == {"support": Loss("support")}
 
 
 def test_the_capacity_is_of_the_revision_and_the_list_is_not() -> None:
@@ -183,10 +184,10 @@ def test_an_adapter_comes_changes_fails_and_goes_with_the_same_pod(served: Kubec
 
         patch_spec(served, "tiny", {"lora": {"adapters": []}})
         eventually(lambda: states(served).get("support") == "Unregistering", 2)
-        eventually(lambda: not registrations(served).adapters, 2)
+        eventually(lambda: not registrations(served).adapters, 15)
         follow(served, runtime, AdapterState.REGISTERED)
+        eventually(lambda: states(served) == {"tiny": "Registered"})
         until(served, "tiny", "Ready", "True", "Ready")
-        assert states(served) == {"tiny": "Registered"}
         (same,) = pods.live()
         assert same["metadata"]["uid"] == pod["metadata"]["uid"]
         assert len(read(served, "tiny")["status"]["names"]) == 1

@@ -1,5 +1,6 @@
 """The table of conditions, read as kstatus reads them."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from arriero_api.reasons import REASONS
 from arriero_operator.decide.conditions import Verdict, conditions
 from arriero_operator.decide.situation import NameState, Situation
 from arriero_operator.decide.status import Described, status
+from arriero_operator.diagnose.failures import failure
 from tests.operator.reconcile.made import KILLED, NEW, NOT_FOUND, OLD, REFUSED, pod, ready, situation
 
 CONFLICT = NameState("chat", "Alias", "Conflict", 0, "'chat' is served by the model 'first' of this namespace.")
@@ -74,8 +76,33 @@ CASES: dict[str, tuple[dict[str, Any], str, dict[str, str]]] = {
     ),
     "a name of another model is withheld and the rest is served": (
         {"pods": [ready()], "names": [CONFLICT]},
-        "InProgress",
+        "Failed",
         {"Ready": "False/NameConflict", "NamesRegistered": "False/NameConflict", "Available": "True"},
+    ),
+    "a model of which no name is left has failed": (
+        {"refused": failure("NameConflict", "no name is left"), "wanted": ""},
+        "Failed",
+        {"Accepted": "False/NameConflict", "Stalled": "True/NameConflict"},
+    ),
+    "a name that another model is giving up comes by itself": (
+        {"pods": [ready()], "names": [replace(CONFLICT, passing=True)]},
+        "InProgress",
+        {"Ready": "False/NameHandover", "NamesRegistered": "False/NameHandover", "Reconciling": "True"},
+    ),
+    "a quota may be freed by others": (
+        {"refused": failure("QuotaExceeded", "exceeded quota: services")},
+        "InProgress",
+        {"Accepted": "False/QuotaExceeded", "Reconciling": "True/QuotaExceeded"},
+    ),
+    "a name that leaves for its time stands in nobody's way": (
+        {"pods": [ready()], "names": [NameState("old", "Alias", "Unregistering", until="2026-01-01T12:00:05Z")]},
+        "Current",
+        {"Ready": "True/Ready", "NamesRegistered": "True"},
+    ),
+    "a name that does not leave the pods": (
+        {"pods": [ready()], "names": [NameState("old", "Alias", "Unregistering")]},
+        "InProgress",
+        {"Ready": "False/Registering", "NamesRegistered": "False/Registering"},
     ),
     "a name on its way": (
         {"pods": [ready()], "names": [REGISTERING]},

@@ -1,10 +1,13 @@
 """What is accepted, who holds a name, how names and pods change over."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from arriero_api.contract import NameKind, Registration
 from arriero_api.types import Spec
 from arriero_operator.decide import acceptance, claims, registered
+from arriero_operator.decide.claims import Loss
 from arriero_operator.decide.plan import lost_names, plan
 from arriero_operator.render.children import Owner
 from arriero_operator.settings import Profile, Settings
@@ -101,7 +104,21 @@ RIGHTS = {
 
 @pytest.mark.parametrize(("mine", "other", "lost"), RIGHTS.values(), ids=RIGHTS)
 def test_a_name_belongs_to_one_model(mine: Object, other: Object, lost: dict[str, str]) -> None:
-    assert lost_names(mine, [mine, other]) == lost
+    assert {name: loss.model for name, loss in lost_names(mine, [mine, other]).items()} == lost
+
+
+def test_a_name_that_its_holder_gives_up_is_a_handover_and_no_conflict() -> None:
+    heir = resource("a", "1", "chat")
+    holder = resource("b", "2", held=("chat",))
+    assert lost_names(heir, [heir, holder]) == {"chat": Loss("b", passing=True)}
+    keeper = resource("b", "2", "chat", held=("chat",))
+    assert lost_names(heir, [heir, keeper]) == {"chat": Loss("b", passing=False)}
+    alone = heir | {"spec": {"model": {"uri": "hf://a/b", "name": "chat"}}}
+    for other, reason in ((holder, "NameHandover"), (keeper, "NameConflict")):
+        wanted = spec(model={"uri": "hf://a/b", "name": "chat"})
+        found = plan(Owner("team", "a", "a"), alone, wanted, SETTINGS, [alone, other], (), "1.0")
+        assert found.refused is not None
+        assert found.refused.reason == reason
 
 
 def test_names_are_the_own_one_and_the_aliases_none_twice() -> None:
@@ -110,10 +127,18 @@ def test_names_are_the_own_one_and_the_aliases_none_twice() -> None:
 
 
 WANTED = (Registration("tiny", NameKind.MODEL), Registration("chat", NameKind.ALIAS))
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+SOON, PAST, FAR = "2026-01-01T12:00:05Z", "2026-01-01T11:59:59Z", "2026-01-01T13:00:00Z"
 BEFORE = [
     {"name": "tiny", "kind": "Model", "state": "Registered"},
     {"name": "old", "kind": "Alias", "state": "Registered"},
 ]
+
+
+def left(until: str = "") -> list[Object]:
+    """Names of a status in which `old` is leaving."""
+    gone = {"name": "old", "kind": "Alias", "state": "Unregistering"}
+    return [BEFORE[0], gone | ({"until": until} if until else {})]
 
 
 @pytest.mark.parametrize(
@@ -121,17 +146,67 @@ BEFORE = [
     [
         (0, 0, {"tiny": "Registering", "chat": "Registering"}),
         (2, 1, {"tiny": "Registered", "chat": "Registering", "old": "Unregistering"}),
-        (2, 2, {"tiny": "Registered", "chat": "Registered"}),
+        (2, 2, {"tiny": "Registered", "chat": "Registered", "old": "Unregistering"}),
     ],
 )
 def test_a_name_is_registered_when_all_ready_pods_serve_it(
     ready_pods: int, proven: int, states: dict[str, str]
 ) -> None:
-    found = registered.name_states(WANTED, {}, BEFORE, ready_pods, proven)
+    found = registered.name_states(WANTED, {}, BEFORE, ready_pods, proven, NOW)
     assert {one.name: one.state for one in found} == states
 
 
+@pytest.mark.parametrize(
+    ("before", "proven", "until"),
+    [
+        (BEFORE, 1, "2026-01-01T12:00:12Z"),
+        (left(SOON), 1, SOON),
+        (left(SOON), 0, SOON),
+        (left(PAST), 0, ""),
+        (left(FAR), 0, ""),
+        (left(PAST), 1, None),
+        (left(), 1, None),
+    ],
+    ids=["not wanted any more", "still told", "on its way", "time is up", "another clock", "proven", "proven later"],
+)
+def test_a_name_that_leaves_is_told_with_its_time_and_then_until_it_is_proven(
+    before: list[Object], proven: int, until: str | None
+) -> None:
+    found = registered.name_states(WANTED[:1], {}, before, 1, proven, NOW)
+    assert [(one.name, one.state, one.until) for one in found[1:]] == (
+        [] if until is None else [("old", "Unregistering", until)]
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "stays"), [(BEFORE, True), (left(SOON), True), (left(PAST), False), (left(FAR), False), (left(), False)]
+)
+def test_pods_keep_a_name_that_leaves_for_its_time(before: list[Object], stays: bool) -> None:
+    stored = (Registration("tiny", NameKind.MODEL), Registration("old", NameKind.ALIAS))
+    found = registered.served(WANTED[:1], stored, before, NOW, 0)
+    assert found == (stored if stays else WANTED[:1])
+
+
+def test_a_new_name_of_the_model_comes_before_its_old_one() -> None:
+    before = [{"name": "anna", "kind": "Model", "state": "Registered"}]
+    stored = (Registration("anna", NameKind.MODEL),)
+    found = registered.served((Registration("berta", NameKind.MODEL),), stored, before, NOW, 0)
+    assert [(one.name, one.kind.value) for one in found] == [("berta", "Model"), ("anna", "Alias")]
+
+
+def test_adapters_that_leave_take_no_room_from_those_that_are_wanted() -> None:
+    old, new = (Registration(name, NameKind.ADAPTER, uri=f"hf://org/{name}") for name in ("old", "new"))
+    before = [BEFORE[0], {"name": "old", "kind": "Adapter", "state": "Registered"}]
+    for room, adapters in ((2, (new, old)), (1, (new,))):
+        assert registered.served((WANTED[0], new), (WANTED[0], old), before, NOW, room) == (WANTED[0], *adapters)
+
+
+def test_what_is_refused_keeps_the_time_of_a_name_that_leaves() -> None:
+    (_, found) = registered.refused_states((), {}, left(SOON), NOW)
+    assert (found.state, found.until) == ("Unregistering", SOON)
+
+
 def test_a_withheld_name_is_told_with_its_holder() -> None:
-    found = registered.name_states(WANTED, {"chat": "first"}, (), 1, 1)
+    found = registered.name_states(WANTED, {"chat": Loss("first")}, (), 1, 1, NOW)
     assert [(one.name, one.state, one.pods) for one in found] == [("tiny", "Registered", 1), ("chat", "Conflict", 0)]
     assert "'first'" in found[1].message

@@ -1,10 +1,12 @@
 """What the operator learns from runtimes: progress of a start, the pinned commit, proof of changed names."""
 
+import time
 from dataclasses import replace
 
 import pytest
 
 from arriero_api.contract import Failure, Phase, Progress, Registrations, RuntimeStatus
+from arriero_api.pod import ENDPOINT_DELAY_SECONDS
 from tests.cluster import ControlPlane
 from tests.conftest import MakeOperator
 from tests.operator.reconcile.models import events, model, patch_spec, read, until
@@ -54,6 +56,12 @@ def states(kubectl: Kubectl) -> dict[str, str]:
     return {one["name"]: one["state"] for one in read(kubectl, "tiny")["status"]["names"]}
 
 
+def effective(kubectl: Kubectl) -> Object:
+    """The engine values that the status tells so far."""
+    found: Object = read(kubectl, "tiny")["status"]["model"].get("effective", {})
+    return found
+
+
 def test_a_start_tells_its_progress_in_few_writes(
     served: Kubectl, world: OperatorProcess, control_plane: ControlPlane
 ) -> None:
@@ -92,7 +100,7 @@ def test_a_start_tells_its_progress_in_few_writes(
 def test_a_new_alias_is_served_within_two_seconds_by_the_same_pod(served: Kubectl) -> None:
     with scripted_runtime() as runtime:
         pods, pod = serve(served, runtime)
-        eventually(lambda: read(served, "tiny")["status"]["model"]["effective"]["maxModelLen"] == 2048)
+        eventually(lambda: effective(served).get("maxModelLen") == 2048)
         patch_spec(served, "tiny", {"model": {"aliases": ["chat"]}})
 
         def written() -> bool:
@@ -112,12 +120,57 @@ def test_a_new_alias_is_served_within_two_seconds_by_the_same_pod(served: Kubect
         (same,) = pods.live()
         assert same["metadata"]["uid"] == pod["metadata"]["uid"]
 
+
+def test_a_removed_alias_leaves_the_status_first_and_the_pods_after_the_endpoint_delay(served: Kubectl) -> None:
+    with scripted_runtime() as runtime:
+        serve(served, runtime, model={"uri": "hf://org/tiny", "aliases": ["chat"]})
+        before = registrations(served)
         patch_spec(served, "tiny", {"model": {"aliases": []}})
         eventually(lambda: states(served) == {"tiny": "Registered", "chat": "Unregistering"}, 2)
-        eventually(lambda: [one.name for one in registrations(served).names] == ["tiny"], 2)
+        told = time.monotonic()
+        assert registrations(served) == before
+        until(served, "tiny", "Ready", "True", "Ready")
+        eventually(lambda: [one.name for one in registrations(served).names] == ["tiny"], 15)
+        assert time.monotonic() - told >= ENDPOINT_DELAY_SECONDS
+        until(served, "tiny", "NamesRegistered", "False", "Registering")
         follow(served, runtime)
         eventually(lambda: states(served) == {"tiny": "Registered"}, 2)
         eventually(lambda: events(served, "tiny", "Unregistered"))
+
+
+def test_an_operator_that_restarts_keeps_the_time_of_a_name_that_leaves(
+    kubectl: Kubectl, operator: MakeOperator
+) -> None:
+    process = operator()
+    with scripted_runtime() as runtime:
+        serve(kubectl, runtime, model={"uri": "hf://org/tiny", "aliases": ["chat"]})
+        before = registrations(kubectl)
+        patch_spec(kubectl, "tiny", {"model": {"aliases": []}})
+        eventually(lambda: states(kubectl) == {"tiny": "Registered", "chat": "Unregistering"}, 2)
+        told = time.monotonic()
+        process.kill()
+        operator(identity="operator-0")
+        kubectl.run("annotate", "im", "tiny", "touched=yes")
+        assert registrations(kubectl) == before
+        eventually(lambda: [one.name for one in registrations(kubectl).names] == ["tiny"], 20)
+        assert time.monotonic() - told >= ENDPOINT_DELAY_SECONDS
+        follow(kubectl, runtime)
+        eventually(lambda: states(kubectl) == {"tiny": "Registered"})
+
+
+def test_the_values_in_force_are_told_also_of_a_pod_that_was_ready_at_once(served: Kubectl) -> None:
+    with scripted_runtime() as runtime:
+        served.apply(model("tiny"))
+        pods = Pods(served, "tiny")
+        (pod,) = pods.placed()
+        runtime.status = RuntimeStatus(Phase.LOADING)
+        pods.run(pod, runtime.ip)
+        until(served, "tiny", "Ready", "False", "Loading")
+        pods.ready(pod, runtime.ip)
+        until(served, "tiny", "Ready", "True", "Ready")
+        content = registrations(served)
+        runtime.status = RuntimeStatus(Phase.READY, registrations=content.hash, effective={"maxModelLen": 2048})
+        eventually(lambda: effective(served) == {"maxModelLen": 2048})
 
 
 def test_names_that_no_pod_has_proven_are_not_registered(kubectl: Kubectl, operator: MakeOperator) -> None:
