@@ -42,8 +42,8 @@ class Model(Schema):
                 min_length=1,
                 max_length=256,
                 json_schema_extra=matching(
-                    "^[A-Za-z0-9._/-]+$",
-                    "spec.model.revision must be a branch, tag or commit: letters, digits and . _ / - only",
+                    "^[A-Za-z0-9_][A-Za-z0-9._/-]*$",
+                    "spec.model.revision must be a branch, tag or commit: letters, digits and . _ / - only, not . / - first",
                 ),
             ),
         ]
@@ -235,8 +235,8 @@ class Adapter(Schema):
                 min_length=1,
                 max_length=256,
                 json_schema_extra=matching(
-                    "^[A-Za-z0-9._/-]+$",
-                    "an adapter's revision must be a branch, tag or commit: letters, digits and . _ / - only",
+                    "^[A-Za-z0-9_][A-Za-z0-9._/-]*$",
+                    "an adapter's revision must be a branch, tag or commit: letters, digits and . _ / - only, not . / - first",
                 ),
             ),
         ]

@@ -34,6 +34,8 @@ def _adapters(*names: str, uri: str = "hf://org/support", model: Any = None, **f
         ({"model": {"uri": "hf://only-a-name"}}, "spec.model.uri", "hf://ORG/NAME"),
         ({"model": {"uri": "pvc://models/../secrets"}}, "spec.model.uri", "remove '..'"),
         ({"model": {"uri": "pvc://models/llama", "revision": "v1"}}, "spec.model", "remove it"),
+        ({"model": {"uri": "hf://a/b", "revision": "-v1"}}, "spec.model.revision", "not . / - first"),
+        (_adapters("a", revision="-v1"), "spec.lora.adapters[0].revision", "not . / - first"),
         ({"model": {"uri": "hf://a/b", "aliases": ["two words"]}}, "spec.model.aliases[0]", "letters, digits"),
         ({"profile": "GPU"}, "spec.profile", "lower-case letters"),
         ({"image": "an image"}, "spec.image", "without spaces"),

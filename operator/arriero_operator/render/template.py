@@ -83,11 +83,11 @@ def _container(inputs: Inputs) -> Json:
 
 def arguments(inputs: Inputs) -> list[str]:
     """Arguments of the container, after the image's entry point."""
-    revision = ["--revision", inputs.source_revision] if inputs.source_revision else []
+    # In one word each, so that no value is taken for an option.
+    revision = [f"--revision={inputs.source_revision}"] if inputs.source_revision else []
     return [
         "serve",
-        "--model",
-        inputs.uri,
+        f"--model={inputs.uri}",
         *revision,
         "--registrations",
         f"{pod.REGISTRATIONS_DIR}/{pod.REGISTRATIONS_FILE}",

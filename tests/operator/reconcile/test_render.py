@@ -72,7 +72,7 @@ def test_arguments_are_typed_fields_then_the_profile_then_the_spec() -> None:
         serving={"requestTimeoutSeconds": 60, "drainSeconds": 90},
     )
     assert template.arguments(found) == [
-        *("serve", "--model", "hf://org/tiny", "--revision", "v1"),
+        *("serve", "--model=hf://org/tiny", "--revision=v1"),
         *("--registrations", "/etc/arriero/registrations/registrations.json"),
         *("--cache-dir", "/var/cache/arriero", "--state-dir", "/var/lib/arriero"),
         *("--request-timeout-seconds", "60", "--drain-seconds", "90", "--endpoint-delay-seconds", "10", "--"),
