@@ -48,6 +48,7 @@ _ALL: Final = (
     _state("ScaledToZero", "No replica is wanted: spec.replicas is 0."),
     _state("UpToDate", "All pods are of the wanted revision."),
     _state("RollingOut", "Pods of the wanted revision replace older ones."),
+    _state("Paused", "Nothing but this status is changed while spec.paused is true."),
     _state("RolledBack", "The wanted revision was given up: pods are of the last good one."),
     _state(
         "SurgeWaiting", "The new pod waits for what an old one holds; the old one is taken down for it before long."

@@ -391,6 +391,9 @@ class Spec(Schema):
     rollout: Rollout = Field(
         default_factory=Rollout, description="How pods of a changed model replace the older ones. Restarts nothing."
     )
+    paused: bool = Field(
+        default=False, description="Change nothing of this model but its status. Pods that run go on serving."
+    )
 
 
 class InferenceModel(Schema):

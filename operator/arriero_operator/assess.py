@@ -34,6 +34,7 @@ def assess(cache: Cache, now: Round) -> Situation:
         failure=failure,
         rolled_back=now.plan.rejection.failure if now.plan.rejection is not None else None,
         mismatch=_mismatch(pods, now.registrations.get(applied)),
+        paused=observed.spec.paused,
         turnover=(now.method.reason, now.method.message),
     )
 

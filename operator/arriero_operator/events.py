@@ -43,7 +43,9 @@ class Event:
 
 
 def derive(before: Status, after: Status) -> list[Event]:
-    """The Events that the step from one status to the next stands for."""
+    """The Events that the step from one status to the next stands for; none while the model is paused."""
+    if _is_paused(after):
+        return []
     return [event for rule in _RULES for event in rule(before, after)]
 
 
@@ -80,7 +82,8 @@ def _unregistered(before: Status, after: Status) -> Iterable[Event]:
 
 
 def _rollout(before: Status, after: Status) -> Iterable[Event]:
-    old, new = (before.get("model") or {}).get("wanted"), (after.get("model") or {}).get("wanted")
+    new = (after.get("model") or {}).get("wanted")
+    old = (before.get("model") or {}).get("serving" if _is_paused(before) else "wanted")
     if old and new and old != new:
         yield Event(NORMAL, ROLLOUT_STARTED, f"From revision {old} to {new}.", _generation(after))
 
@@ -129,6 +132,10 @@ def _names(status: Status, state: str = "") -> set[str]:
 
 def _ready(status: Status) -> Mapping[str, Any]:
     return _condition(status, "Ready")
+
+
+def _is_paused(status: Status) -> bool:
+    return _ready(status).get("reason") == "Paused"
 
 
 def _condition(status: Status, kind: str) -> Mapping[str, Any]:

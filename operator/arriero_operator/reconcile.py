@@ -21,7 +21,7 @@ from arriero_operator.queue import Reconcile, Result
 from arriero_operator.registrations import LiveRegistrations
 from arriero_operator.report import Reporter
 from arriero_operator.rollouts import Rollouts
-from arriero_operator.rounds import Round
+from arriero_operator.rounds import Outcome, Round
 from arriero_operator.runtime_status import RuntimeStatuses
 from arriero_operator.settings import Settings
 from arriero_operator.shutdown import Farewells
@@ -65,6 +65,9 @@ class Reconciler:
         self._farewells.seen(observed.model)
         farewell = await self._farewells.follow(key, observed.owner.uid)
         now = Round(observed, self._plan(observed), self._clock())
+        if observed.spec.paused:
+            await self._only_report(now)
+            return Result(farewell)
         soonest = await self._ask(now)
         await self._rollouts.decide(now, self._clock())
         self._registrations.look(now)
@@ -73,6 +76,12 @@ class Reconciler:
         await self._report(now, situation)
         await self._children.tidy(now)
         return Result(requeue_after(now, min((one for one in (soonest, farewell) if one is not None), default=None)))
+
+    async def _only_report(self, now: Round) -> None:
+        """A paused model: what is there is told, and neither changed nor asked."""
+        now.outcome = Outcome(now.plan.refused)
+        self._registrations.look(now)
+        await self._report(now, assess(self._cache, now))
 
     async def _gone(self, key: Key) -> Result:
         """The garbage collector removes the children."""

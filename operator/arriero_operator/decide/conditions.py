@@ -36,7 +36,7 @@ class Verdict:
 
 def conditions(s: Situation) -> list[Verdict]:
     """All conditions of the situation, in a stable order."""
-    found = _enforced(s, [decide(s) for decide in _CONDITIONS])
+    found = _paused(s, _enforced(s, [decide(s) for decide in _CONDITIONS]))
     return [*found, *_abnormal(s, found[-1])]
 
 
@@ -143,8 +143,22 @@ def _abnormal(s: Situation, ready: Verdict) -> list[Verdict]:
     """Stalled when only a change from outside helps, else Reconciling; nothing for a model that is Ready."""
     if ready.status == "True":
         return []
-    kind = "Stalled" if s.rolled_back or known(ready.reason).permanent else "Reconciling"
+    kind = "Stalled" if s.paused or s.rolled_back or known(ready.reason).permanent else "Reconciling"
     return [replace(ready, type=kind, status="True")]
+
+
+def _paused(s: Situation, found: list[Verdict]) -> list[Verdict]:
+    """While nothing is changed, `Ready` says so first, and what would be under way is not."""
+    return [_paused_one(one) for one in found] if s.paused else found
+
+
+def _paused_one(one: Verdict) -> Verdict:
+    meaning = REASONS["Paused"].meaning
+    if one.type == "Ready":
+        words = meaning if one.status == "True" else f"{meaning} Else: {one.reason}: {one.message}"
+        return replace(one, reason="Paused", message=bounded(words))
+    under_way = one.status == "False" and not known(one.reason).remedy and one.type != "Available"
+    return replace(one, reason="Paused", message=meaning) if under_way else one
 
 
 def _enforced(s: Situation, found: list[Verdict]) -> list[Verdict]:

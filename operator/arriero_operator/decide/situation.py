@@ -49,6 +49,7 @@ class Situation:
     rolled_back: Failure | None = None
     mismatch: str = ""
     turnover: tuple[str, str] = ("", "")
+    paused: bool = False
     live: Sequence[PodFacts] = field(init=False)
 
     def __post_init__(self) -> None:

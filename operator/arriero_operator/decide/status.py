@@ -57,7 +57,7 @@ def status(s: Situation, d: Described, before: Mapping[str, Any], now: str) -> J
 
 def under_way(s: Situation) -> Stage | None:
     """What goes on right now; None at rest, and for a model that waits for somebody to mend it."""
-    if s.refused is None and s.failure is None and s.ready_applied < s.replicas:
+    if not s.paused and s.refused is None and s.failure is None and s.ready_applied < s.replicas:
         return s.stage
     if s.draining:
         words = "1 pod lets its requests end" if s.draining == 1 else f"{s.draining} pods let their requests end"
