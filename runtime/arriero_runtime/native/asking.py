@@ -1,7 +1,6 @@
 """What is asked of the engine's application, and the answers in Llama Stack's form."""
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, Final
 
@@ -10,6 +9,7 @@ from arriero_runtime.native import chat, completion
 from arriero_runtime.native.errors import Refused, from_engine, unknown_model
 from arriero_runtime.native.inner import Answer, Caller
 from arriero_runtime.native.streaming import Events, EventStream, Translator
+from arriero_runtime.native.text import to_json
 from arriero_runtime.server.answers import reply
 
 CHAT: Final = "/v1/chat/completions"
@@ -85,7 +85,7 @@ async def answered(send: Send, body: object, answer: Answer | None = None, notes
     """The whole response. `notes` tell the caller what had no effect."""
     headers = _headers(answer or Answer(), notes)
     pairs = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
-    await reply(send, 200, json.dumps(body, ensure_ascii=False), pairs)
+    await reply(send, 200, to_json(body), pairs)
 
 
 def checked(answer: Answer, payload: Payload) -> Any:

@@ -68,11 +68,12 @@ class Stream:
         found = self._start()
         for choice in chunk.get("choices") or []:
             delta = choice.get("delta") or {}
-            self._logprobs += numbers.of_chat(choice.get("logprobs"))
+            if logprobs := choice.get("logprobs"):
+                self._logprobs += numbers.of_chat(logprobs)
             if text := delta.get("content"):
                 found.append(_event("progress", _text(text), logprobs=self._take()))
-            pieces = self._calls.feed(delta.get("tool_calls") or [])
-            found += [_event("progress", piece) for piece in pieces]
+            if pieces := delta.get("tool_calls"):
+                found += [_event("progress", piece) for piece in self._calls.feed(pieces)]
             if choice.get("finish_reason"):
                 self._finish, self._stop = choice["finish_reason"], choice.get("stop_reason")
         return found

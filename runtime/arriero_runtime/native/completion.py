@@ -37,7 +37,8 @@ class Stream:
         self._usage = chunk.get("usage") or self._usage
         found: list[dict[str, Any]] = []
         for choice in chunk.get("choices") or []:
-            self._logprobs += numbers.of_completion(choice.get("logprobs"))
+            if logprobs := choice.get("logprobs"):
+                self._logprobs += numbers.of_completion(logprobs)
             if text := choice.get("text"):
                 found.append({"metrics": None, "delta": text, "stop_reason": None, "logprobs": self._take()})
             if choice.get("finish_reason"):

@@ -1,10 +1,12 @@
 """Errors as Llama Stack clients know them."""
 
-import json
 from collections.abc import Sequence
 from typing import Any, Final
 
+from arriero_runtime.native.text import to_json
 from arriero_runtime.server.answers import OPENAI, Refusal, Voice
+
+_PARSER: Final = "--tool-call-parser"
 
 
 class Refused(Exception):
@@ -28,7 +30,7 @@ class BadBody(Exception):
 
     @property
     def body(self) -> str:
-        return json.dumps({"error": {"detail": {"errors": self.errors}}}, ensure_ascii=False)
+        return to_json({"error": {"detail": {"errors": self.errors}}})
 
 
 def invalid(field: str, words: str) -> Refused:
@@ -46,17 +48,19 @@ def from_engine(status: int, body: Any) -> Refused:
     error = body.get("error") if isinstance(body, dict) else None
     message = error.get("message") if isinstance(error, dict) else None
     words = str(message or "The engine refused the request.")
+    if _PARSER in words:
+        words += f" ({_PARSER} and its like stand in spec.engine.args of the InferenceModel)"
     if status in (400, 404):
         return Refused(400, f"Invalid value: {words}")
     return Refused(status if 400 <= status < 600 else 500, words)
 
 
 def _detail(refusal: Refusal) -> str:
-    return json.dumps({"detail": refusal.message, **refusal.extra}, ensure_ascii=False)
+    return to_json({"detail": refusal.message, **refusal.extra})
 
 
 def _event(refusal: Refusal) -> str:
-    return json.dumps({"error": {"message": f"{refusal.status}: {refusal.message}"}}, ensure_ascii=False)
+    return to_json({"error": {"message": f"{refusal.status}: {refusal.message}"}})
 
 
 NATIVE: Final = Voice(_detail, _event)

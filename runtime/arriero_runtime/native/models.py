@@ -1,6 +1,5 @@
 """/v1/models: one object per name that OpenAI clients and Llama Stack clients of all ages read."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -8,6 +7,7 @@ from arriero_api import llama_names
 from arriero_runtime.engine.protocol import AsgiApp, Receive, Scope, Send
 from arriero_runtime.native.facts import PROVIDER_ID, Facts
 from arriero_runtime.native.inner import Caller
+from arriero_runtime.native.text import to_json
 from arriero_runtime.server.answers import Refusal, reply
 
 PATH: Final = "/v1/models"
@@ -24,7 +24,7 @@ class Models:
     async def all(self, app: AsgiApp, scope: Scope, receive: Receive, send: Send) -> None:
         """All names: what the engine's application lists, with the members of Llama Stack added."""
         found = await self._found(app, scope, receive)
-        await reply(send, 200, json.dumps({"object": "list", "data": found}, ensure_ascii=False))
+        await reply(send, 200, to_json({"object": "list", "data": found}))
 
     async def get(self, app: AsgiApp, scope: Scope, receive: Receive, send: Send) -> None:
         """One of them; 404 for a name that is not served."""
@@ -32,7 +32,7 @@ class Models:
         wanted = self._facts.served_name(name)
         for model in await self._found(app, scope, receive):
             if model["id"] == wanted:
-                await reply(send, 200, json.dumps(model, ensure_ascii=False))
+                await reply(send, 200, to_json(model))
                 return
         words = f"The model '{name}' is not served here; GET {PATH} lists the names."
         await Refusal(404, "NotFoundError", words, extra={"param": "model"}).send(send)
@@ -67,7 +67,7 @@ class Models:
         return self._facts.own_name or "NAME-OF-THE-RESOURCE"
 
     def _patch(self, aliases: Sequence[str]) -> str:
-        merge = json.dumps({"spec": {"model": {"aliases": list(aliases)}}}, ensure_ascii=False)
+        merge = to_json({"spec": {"model": {"aliases": list(aliases)}}})
         return f"kubectl patch inferencemodel {self._resource} --type=merge -p '{merge}'"
 
     async def _found(self, app: AsgiApp, scope: Scope, receive: Receive) -> list[dict[str, Any]]:

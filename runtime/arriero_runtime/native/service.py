@@ -1,6 +1,5 @@
 """/v1/health, /v1/version, /v1/providers and /v1/inspect/routes: answered in every phase."""
 
-import json
 from collections.abc import Callable, Mapping
 from importlib import metadata
 from typing import Any, Final
@@ -8,6 +7,7 @@ from typing import Any, Final
 from arriero_runtime.engine.protocol import Scope, Send
 from arriero_runtime.native.errors import NATIVE
 from arriero_runtime.native.facts import PROVIDER_ID, PROVIDER_TYPE, Facts
+from arriero_runtime.native.text import to_json
 from arriero_runtime.server.answers import RETRY_SECONDS, Refusal, reply
 
 PROVIDERS: Final = "/v1/providers"
@@ -28,7 +28,7 @@ class Service:
         if self._facts.ready:
             await _json(send, {"status": "OK"})
         else:
-            body = json.dumps({"status": "Error", "detail": self._words}, ensure_ascii=False)
+            body = to_json({"status": "Error", "detail": self._words})
             await reply(send, 503, body, {"retry-after": str(RETRY_SECONDS)})
 
     async def version(self, scope: Scope, send: Send) -> None:
@@ -84,4 +84,4 @@ class Service:
 
 
 async def _json(send: Send, body: object) -> None:
-    await reply(send, 200, json.dumps(body, ensure_ascii=False))
+    await reply(send, 200, to_json(body))

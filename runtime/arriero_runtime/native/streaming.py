@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from arriero_runtime.engine.protocol import Send
 from arriero_runtime.native.errors import NATIVE, Refused, from_engine
+from arriero_runtime.native.text import to_json
 
 Header = tuple[bytes, bytes]
 
@@ -61,9 +62,9 @@ class Events:
         if data is None or data == b"[DONE]":
             self.over = True
             return self._translator.end(complete=data is not None)
-        chunk = json.loads(data)
-        if isinstance(chunk.get("error"), dict):
-            raise from_engine(_status(chunk["error"].get("code")), chunk)
+        chunk = json.loads(data.decode())
+        if "error" in chunk:
+            raise from_engine(_status(chunk["error"]), chunk)
         return self._translator.feed(chunk)
 
 
@@ -81,7 +82,8 @@ class EventStream:
         """Some bytes of the engine's stream."""
         chunks, comments = self._events.take(data)
         await self._write(_encoded(chunks) + comments)
-        await self._tell_error()
+        if self._events.error is not None:
+            await self._tell_error()
 
     async def close(self) -> None:
         """The engine's stream has ended."""
@@ -112,8 +114,9 @@ class EventStream:
 
 
 def _encoded(chunks: Iterable[Mapping[str, Any]]) -> bytes:
-    return b"".join(b"data: " + json.dumps(chunk, ensure_ascii=False).encode() + b"\n\n" for chunk in chunks)
+    return "".join([f"data: {to_json(chunk)}\n\n" for chunk in chunks]).encode()
 
 
-def _status(code: object) -> int:
+def _status(error: object) -> int:
+    code = error.get("code") if isinstance(error, dict) else None
     return code if isinstance(code, int) and 400 <= code < 600 else 500

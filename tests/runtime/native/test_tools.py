@@ -244,6 +244,12 @@ async def test_the_engines_refusal_of_tools_is_400_whole_and_streamed(stack: Nat
     assert await ask(stack, stream=True) == (400, {"detail": "Invalid value: no parser"})
 
 
+async def test_where_a_parser_is_set_is_told_to_who_lacks_one(stack: Native) -> None:
+    stack.script.always(Answer({"error": {"message": "requires --tool-call-parser to be set"}}, 400))
+    _, body = await ask(stack)
+    assert "spec.engine.args" in body["detail"]
+
+
 async def test_an_error_in_the_middle_of_calls_is_an_error_for_the_whole_answer(stack: Native) -> None:
     dead = {"error": {"message": "dead", "code": 500}}
     stack.script.always(Answer(events=[piece(tool_calls=[made(0, "get_weather")]), dead]))
