@@ -33,7 +33,7 @@ RIGHTS: Final[tuple[tuple[Kind, str, tuple[str, ...]], ...]] = (
     (CONFIG_MAPS, "", _REVISIONED),
     (DEPLOYMENTS, "", _OWN),
     (SERVICES, "", _OWN),
-    (PODS, "", (*_WATCH, "patch")),
+    (PODS, "", ("list", "watch", "patch")),
     (EVENTS, "", ("create",)),
     (CLAIMS, "", ("get",)),
 )

@@ -62,6 +62,7 @@ def test_nothing_may_be_deleted_but_what_belongs_to_a_revision_and_no_event_may_
     granted = _granted(CLUSTER_WIDE)
     assert {right[1] for right in granted if right[2] == "delete"} == {"configmaps", "controllerrevisions"}
     assert {right[2] for right in granted if right[1] == "events"} == {"create"}
+    assert {right[2] for right in granted if right[1] == "pods"} == {"list", "watch", "patch"}
 
 
 def test_both_ways_to_install_grant_the_same_in_a_watched_namespace() -> None:

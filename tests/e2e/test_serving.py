@@ -60,6 +60,8 @@ def test_an_alias_comes_and_goes_on_every_pod_without_a_restart(smollm2: Start, 
     eventually(lambda: _state(kubectl, ALIAS) == "Registered", 10)
 
     kubectl.patch("im", "smollm2", {"spec": {"model": {"aliases": None}}})
+    eventually(lambda: _state(kubectl, ALIAS) == "Unregistering", 5)
+    assert [_status_of(address, ALIAS) for address in two_replicas] == [200, 200]
     eventually(lambda: all(_status_of(a, ALIAS) == 404 for a in two_replicas), 30)
     eventually(lambda: _state(kubectl, ALIAS) is None, 10)
     assert [_status_of(address, "smollm2") for address in two_replicas] == [200, 200]
