@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from arriero_api.contract import Phase
+from arriero_api.contract import AdapterState, Phase
 from arriero_runtime.supervisor.log import Copy
 from arriero_runtime.supervisor.state import State
 
@@ -42,6 +42,11 @@ def _phases(sources: Sources) -> Iterator[tuple[tuple[str, ...], float]]:
     yield from (((phase.value,), float(phase is now)) for phase in Phase)
 
 
+def _adapters(sources: Sources) -> Iterator[tuple[tuple[str, ...], float]]:
+    told = [one.state for one in sources.state.status.adapters]
+    yield from (((state.value,), float(told.count(state))) for state in AdapterState)
+
+
 def _info(sources: Sources) -> Iterator[tuple[tuple[str, ...], float]]:
     yield (sources.version,), 1.0
 
@@ -75,6 +80,7 @@ CATALOGUE: Final = (
         "Requests that the server has accepted and not ended.",
         _one(lambda s: s.state.heartbeat.requests_in_flight),
     ),
+    Series("arriero_runtime_adapters", "gauge", "Adapters that are asked for, by their state.", _adapters, ("state",)),
     Series(
         "arriero_runtime_stuck_seconds",
         "gauge",

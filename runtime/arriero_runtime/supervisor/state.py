@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from arriero_api.contract import Failure, Phase, Progress, RuntimeStatus
+from arriero_api.contract import AdapterStatus, Failure, Phase, Progress, RuntimeStatus
+from arriero_api.scrub import scrubbed
 from arriero_runtime.channel import Drained, Failed, Heartbeat, Message, MetricsSnapshot, Status
-from arriero_runtime.diagnosis.scrub import scrubbed
 from arriero_runtime.stuck import Stuck
 
 _FIRST: Final = RuntimeStatus(Phase.RESOLVING, Progress(None, "the server starts"))
@@ -71,6 +71,8 @@ class State:
     def _hear_status(self, status: RuntimeStatus) -> None:
         if status.failure:
             status = replace(status, failure=scrubbed(status.failure, self._secrets))
+        if status.adapters:
+            status = replace(status, adapters=tuple(self._without_secrets(one) for one in status.adapters))
         if (status.phase, status.progress) != (self.status.phase, self.status.progress):
             self.progressed_at = self.heard_at
         if status.phase not in _ENDS:
@@ -78,6 +80,10 @@ class State:
         if status.phase is Phase.READY:
             self.was_ready = True
         self.status = status
+
+    def _without_secrets(self, adapter: AdapterStatus) -> AdapterStatus:
+        failure = adapter.failure
+        return replace(adapter, failure=scrubbed(failure, self._secrets)) if failure else adapter
 
     @property
     def phase(self) -> Phase:
