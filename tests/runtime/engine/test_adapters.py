@@ -1,6 +1,6 @@
 """Adapters in vLLM by name.
 
-FAKE: vLLM's list of models and its client, which need the engine; the real ones are asked in tests/e2e/test_adapters.py.
+FAKE: the list of models and the client of vLLM, which need an engine; the real ones are asked in tests/e2e.
 """
 
 import sys
