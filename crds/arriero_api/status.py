@@ -49,7 +49,7 @@ class ModelStatus(Schema):
 class NameStatus(Schema):
     """One name that clients may call."""
 
-    name: Annotated[str, Field(max_length=128)] = Field(description="The name.")
+    name: Annotated[str, Field(max_length=253)] = Field(description="The name; by default the object's own.")
     kind: Literal["Model", "Alias", "Adapter"] = Field(description="What it stands for.")
     state: Literal["Registering", "Registered", "Unregistering", "Conflict", "Failed"] = Field(
         description="Registered when all ready pods serve it; Failed for an adapter that a pod cannot load."

@@ -47,6 +47,7 @@ class PodFacts:
     scheduling_message: str = ""
     nominated: str = ""
     holds: frozenset[str] = frozenset()
+    image: str = ""
     waiting: str = ""
     waiting_message: str = ""
     running_since: datetime | None = None
@@ -100,6 +101,7 @@ def pod_facts(
         scheduling_message=placed.get("message", ""),
         nominated=state.get("nominatedNodeName", ""),
         holds=_held(obj.get("spec") or {}),
+        image=container.get("image", ""),
         waiting=waiting.get("reason", ""),
         waiting_message=waiting.get("message", ""),
         running_since=time((now.get("running") or {}).get("startedAt")),

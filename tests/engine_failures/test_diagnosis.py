@@ -3,9 +3,9 @@
 import pytest
 
 from arriero_api.reasons import REASONS
+from arriero_api.scrub import scrub, secret_values
 from arriero_runtime.diagnosis import UNKNOWN, Diagnosis
 from arriero_runtime.diagnosis.kinds import KINDS
-from arriero_runtime.diagnosis.scrub import scrub, secret_values
 
 
 def reason_of(*lines: str, secrets: frozenset[str] = frozenset()) -> tuple[str, str]:

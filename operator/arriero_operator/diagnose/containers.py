@@ -18,20 +18,25 @@ _START: Final = (
     "PostStartHookError",
 )
 _BACK_OFF: Final = re.compile(r'^Back-off pulling image "[^"]*": (ErrImagePull: )?')
-_CREDENTIALS: Final = re.compile(r"(//)[^/@\s]+@")
 _KILLED: Final = 137
 
 
 def waiting(pod: PodFacts) -> Failure | None:
     """The kubelet cannot bring the container to run."""
-    words = _CREDENTIALS.sub(r"\1", _BACK_OFF.sub("", pod.waiting_message)) or pod.waiting
+    words = pod.waiting_message or pod.waiting
     if pod.waiting in _PULL:
-        return failure("ImagePullFailed", words)
+        return failure("ImagePullFailed", _pull_words(pod))
     if pod.waiting in _CONFIG:
         return failure("ContainerConfigInvalid", words)
     if pod.waiting in _START:
         return failure("ContainerStartFailed", words)
     return None
+
+
+def _pull_words(pod: PodFacts) -> str:
+    """The kubelet's words, the same whether it tries or waits, with the image that they are about."""
+    words = _BACK_OFF.sub("", pod.waiting_message) or pod.waiting
+    return words if not pod.image or pod.image in words else f"image {pod.image}: {words}"
 
 
 def ended(pod: PodFacts) -> Failure | None:

@@ -4,6 +4,7 @@ from typing import Final
 
 from arriero_api.contract import Failure
 from arriero_api.reasons import REASONS, Reason
+from arriero_api.scrub import scrub
 
 MESSAGE_LIMIT: Final = 1024
 
@@ -28,9 +29,12 @@ def known(reason: str) -> Reason:
 
 
 def sentence(found: Failure) -> str:
-    """What happened and what to do, in at most 1024 characters: the remedy is kept, what happened is cut."""
+    """What happened and what to do, in at most 1024 characters: the remedy is kept, what happened is cut.
+
+    Whoever said it, the kubelet, a policy or a runtime, no secret of theirs goes on into the resource.
+    """
     remedy = _sentence(found.remedy or known(found.reason).remedy)[: MESSAGE_LIMIT // 2]
-    what = _sentence(" ".join(found.message.split()) or known(found.reason).meaning)
+    what = _sentence(scrub(" ".join(found.message.split())) or known(found.reason).meaning)
     return f"{bounded(what, MESSAGE_LIMIT - len(remedy) - 1)} {remedy}".rstrip()
 
 

@@ -6,9 +6,9 @@ from typing import Final
 
 from arriero_api.contract import Failure, Phase
 from arriero_api.reasons import reason
+from arriero_api.scrub import scrubbed
 from arriero_runtime.diagnosis.causes import ENGINE, EVERYWHERE, Cause, Causes
 from arriero_runtime.diagnosis.kinds import KINDS, Kind
-from arriero_runtime.diagnosis.scrub import scrubbed
 
 UNKNOWN: Final = "EngineFailed"
 _MESSAGE_CHARACTERS: Final = 500

@@ -10,9 +10,9 @@ from importlib import metadata
 
 from arriero_api import pod
 from arriero_api.contract import Failure, Phase
+from arriero_api.scrub import scrubbed, secret_values
 from arriero_runtime.cli import ServeOptions, UsageError, parse, termination_log
 from arriero_runtime.diagnosis import Diagnosis, make_failure
-from arriero_runtime.diagnosis.scrub import scrubbed, secret_values
 from arriero_runtime.supervisor import exitcodes, tree
 from arriero_runtime.supervisor.child import Child
 from arriero_runtime.supervisor.control import Control

@@ -112,12 +112,28 @@ def test_nothing_is_wrong_when(found: PodFacts) -> None:
 
 
 def test_back_off_does_not_change_what_is_said() -> None:
-    words = "failed to pull and unpack image: not found"
-    first = model_failure([waiting("ErrImagePull", words)], NEW, 1, None)
-    then = model_failure(
-        [waiting("ImagePullBackOff", f'Back-off pulling image "r/i:1": ErrImagePull: {words}')], NEW, 1, None
-    )
+    words = "dial tcp: lookup registry: no such host"
+    first = model_failure([waiting("ErrImagePull", words, image="r/i:1")], NEW, 1, None)
+    backing_off = f'Back-off pulling image "r/i:1": ErrImagePull: {words}'
+    then = model_failure([waiting("ImagePullBackOff", backing_off, image="r/i:1")], NEW, 1, None)
     assert first == then
+
+
+def test_a_failed_pull_names_the_image_once() -> None:
+    for words in ("dial tcp: no such host", 'failed to pull image "r/i:1": not found'):
+        found = model_failure([waiting("ErrImagePull", words, image="r/i:1")], NEW, 1, None)
+        assert found is not None
+        assert found.message.count("r/i:1") == 1
+
+
+@pytest.mark.parametrize("words", ["token hf_abcdefghijkl was refused", "https://user:pass1234@registry/v2: denied"])
+def test_no_secret_in_anybodys_words_reaches_the_resource(words: str) -> None:
+    for found in (pod(last_ended=crash(message=words)), waiting("CreateContainerError", words)):
+        failure = model_failure([found], NEW, 1, None)
+        assert failure is not None
+        said = sentence(failure)
+        assert "hf_abcdefghijkl" not in said and "pass1234" not in said
+        assert "[hidden]" in said
 
 
 def test_credentials_in_an_address_are_left_out() -> None:
