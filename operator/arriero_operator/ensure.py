@@ -8,13 +8,25 @@ from arriero_operator import revisions
 from arriero_operator.apply import Applier, ChildProblem, Leaving, Part
 from arriero_operator.cache import Cache
 from arriero_operator.keys import Key
-from arriero_operator.kube.protocol import CONFIG_MAPS, DEPLOYMENTS, PODS, REVISIONS, SERVICES, Kind, Kube, Object
+from arriero_operator.kube.protocol import (
+    BUDGETS,
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    PODS,
+    REVISIONS,
+    SERVICES,
+    Kind,
+    Kube,
+    Object,
+)
 from arriero_operator.registrations import LiveRegistrations
 from arriero_operator.render import children, names
 from arriero_operator.revisions import Revision
 from arriero_operator.rounds import Outcome, Round
 
 _LEAVING: Final = 0.5
+_BUDGET_FROM: Final = 2
+"""Replicas."""
 _LEAVING_LONGEST: Final = 15.0
 """Seconds between looks at what is still on its way out; longer each time, as a finalizer of others may hold it."""
 
@@ -36,6 +48,7 @@ class Children:
         try:
             await self._revisioned(now, now.plan.revision)
             await self._one(now, SERVICES, children.service(now.observed.owner))
+            await self._budget(now)
             await self._deployment(now, now.plan.applied)
         except ChildProblem as problem:
             return Outcome(problem.failure, problem.retry_after)
@@ -82,6 +95,15 @@ class Children:
         )
         # The strategy first: a new template must not begin to roll by the old one.
         await self._applier.ensure(owner, DEPLOYMENTS, [scale, template])
+
+    async def _budget(self, now: Round) -> None:
+        """From two replicas on: the only replica's budget would allow its eviction anyway."""
+        if now.observed.spec.replicas >= _BUDGET_FROM:
+            await self._one(now, BUDGETS, children.disruption_budget(now.observed.owner))
+            return
+        stored = self._cache.get(BUDGETS, now.key[0], now.observed.stem)
+        if stored is not None and _owned(stored, now):
+            await self._applier.remove(BUDGETS, stored)
 
     async def _one(self, now: Round, kind: Kind, intent: Object) -> None:
         await self._applier.ensure(now.observed.owner, kind, [Part(labels.MANAGER, intent)])

@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol
 from arriero_api import crd, labels
 from arriero_operator.kube.errors import KubeError, NotFound, Throttled, Unavailable
 from arriero_operator.kube.protocol import (
+    BUDGETS,
     CLAIMS,
     CONFIG_MAPS,
     DEPLOYMENTS,
@@ -24,15 +25,16 @@ from arriero_operator.kube.protocol import (
 
 _WATCH: Final = ("get", "list", "watch")
 _OWN: Final = (*_WATCH, "create", "patch")
-_REVISIONED: Final = (*_OWN, "delete")
+_REMOVED: Final = (*_OWN, "delete")
 
 RIGHTS: Final[tuple[tuple[Kind, str, tuple[str, ...]], ...]] = (
     (MODELS, "", _WATCH),
     (MODELS, "status", ("patch",)),
-    (REVISIONS, "", _REVISIONED),
-    (CONFIG_MAPS, "", _REVISIONED),
+    (REVISIONS, "", _REMOVED),
+    (CONFIG_MAPS, "", _REMOVED),
     (DEPLOYMENTS, "", _OWN),
     (SERVICES, "", _OWN),
+    (BUDGETS, "", _REMOVED),
     (PODS, "", ("list", "watch", "patch")),
     (EVENTS, "", ("create",)),
     (CLAIMS, "", ("get",)),

@@ -58,9 +58,13 @@ def test_the_operator_cannot_write_a_models_spec_or_make_and_delete_models_and_p
     assert {right[2] for right in granted if right[1] == "pods"} & writes == {"patch"}
 
 
-def test_nothing_may_be_deleted_but_what_belongs_to_a_revision_and_no_event_may_be_changed() -> None:
+def test_nothing_may_be_deleted_but_revisions_and_budgets_and_no_event_may_be_changed() -> None:
     granted = _granted(CLUSTER_WIDE)
-    assert {right[1] for right in granted if right[2] == "delete"} == {"configmaps", "controllerrevisions"}
+    assert {right[1] for right in granted if right[2] == "delete"} == {
+        "configmaps",
+        "controllerrevisions",
+        "poddisruptionbudgets",
+    }
     assert {right[2] for right in granted if right[1] == "events"} == {"create"}
     assert {right[2] for right in granted if right[1] == "pods"} == {"list", "watch", "patch"}
 

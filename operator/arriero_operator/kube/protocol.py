@@ -26,10 +26,11 @@ CONFIG_MAPS = Kind("v1", "ConfigMap", "configmaps")
 SERVICES = Kind("v1", "Service", "services")
 PODS = Kind("v1", "Pod", "pods")
 EVENTS = Kind("v1", "Event", "events")
+BUDGETS = Kind("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets")
 CLAIMS = Kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims")
 LEASES = Kind("coordination.k8s.io/v1", "Lease", "leases")
 
-CHILDREN = (REVISIONS, CONFIG_MAPS, DEPLOYMENTS, SERVICES)
+CHILDREN = (REVISIONS, CONFIG_MAPS, DEPLOYMENTS, SERVICES, BUDGETS)
 
 
 class Kube(Protocol):

@@ -53,6 +53,20 @@ def service(owner: Owner) -> Json:
     }
 
 
+def disruption_budget(owner: Owner) -> Json:
+    """At most one pod at a time is evicted; one that does not serve may always be."""
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": _metadata(owner, names.stem(owner.name)),
+        "spec": {
+            "maxUnavailable": 1,
+            "selector": {"matchLabels": names.selector(owner.name)},
+            "unhealthyPodEvictionPolicy": "AlwaysAllow",
+        },
+    }
+
+
 def registrations(owner: Owner, revision: str, content: Registrations, changed: str) -> Json:
     """registrations.json of one revision; `changed` is when `content` last became another, empty: never."""
     metadata = _metadata(owner, names.revisioned(owner.name, revision), revision)

@@ -53,7 +53,7 @@ def test_a_missing_right_ends_the_start_with_one_line_that_names_it(operator: Ma
     assert running.wait() == 1
     said = [line for line in running.lines() if line["level"] == "critical"]
     assert len(said) == 1
-    assert f"may not: patch configmaps in namespace {kubectl.namespace}; patch services in" in said[0]["error"]
+    assert f"may not: patch services in namespace {kubectl.namespace}: grant it" in said[0]["error"]
 
 
 def test_an_api_server_that_is_away_is_waited_for(operator: MakeOperator, kubectl: Kubectl, tmp_path: Path) -> None:
