@@ -3,10 +3,13 @@
 A hub's adapter lies at a path of its own for each commit: the engine tells the weights of one name apart by the path.
 """
 
+import contextlib
 import dataclasses
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
 from arriero_api import pod, uris
 from arriero_api.contract import Failure, Registration
@@ -21,6 +24,9 @@ _REASONS: Final = {
     "Unauthorized": "AdapterUnauthorized",
 }
 """Reason for a model → reason for an adapter. What is not here passes: AdapterFetchFailed."""
+_PASSING: Final = ("SourceUnreachable", "SourceRateLimited", "DownloadFailed")
+"""The hub cannot be asked for now: what it has given before is better than nothing, as after a restart."""
+log = logging.getLogger(__name__)
 
 
 def obtain(entry: Registration, model_uri: str, cache_dir: Path, claim_dir: Path = Path(pod.CLAIM_DIR)) -> Path:
@@ -54,10 +60,34 @@ def _of_hub(repository: str, revision: str, cache_dir: Path) -> Path:
         place = download.folder(cache_dir, repository, revision, SHELF)
         if place.is_dir():
             return place
+    note = cache_dir / SHELF / repository.replace("/", "--") / f"{quote(revision, safe='')}.commit"
+    try:
+        place = _fetched(repository, revision, cache_dir)
+    except StartError as error:
+        earlier = _noted(note, repository, cache_dir) if error.failure.reason in _PASSING else None
+        if earlier is None:
+            raise
+        log.warning("%s; serving commit %s, which is there", error.failure.message, earlier.name)
+        return earlier
+    with contextlib.suppress(OSError):  # a full volume: it is only for later
+        note.write_text(place.name)
+    return place
+
+
+def _fetched(repository: str, revision: str, cache_dir: Path) -> Path:
     commit, sizes = hub.listing(repository, revision)
     _require(sorted(sizes), f"{repository} at revision {revision}")
     remote = hub.RemoteModel(repository, revision, commit, tuple((path, sizes[path]) for path in FILES), SHELF)
     return download.fetch(remote, cache_dir, lambda percent, words: None)
+
+
+def _noted(note: Path, repository: str, cache_dir: Path) -> Path | None:
+    """What the branch or tag led to when it was last fetched, if that is still there."""
+    try:
+        place = download.folder(cache_dir, repository, note.read_text(), SHELF)
+    except OSError:
+        return None
+    return place if place.is_dir() else None
 
 
 def _there(place: Path, shown: str) -> Path:

@@ -257,6 +257,22 @@ def test_a_fetched_commit_is_not_asked_for_again(tmp_path: Path, hub: Hub) -> No
     assert sorted(path.name for path in place.iterdir()) == ["adapter_config.json", "adapter_model.safetensors"]
 
 
+def test_a_branch_is_served_as_it_was_while_the_hub_is_away(
+    tmp_path: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A container that starts anew has its adapters back although the hub does not answer."""
+    monkeypatch.setattr("arriero_runtime.sources.hub._PAUSES_SECONDS", ())
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text(json.dumps(CONFIGURATION))
+    hub.add_repo(REPOSITORY, adapter(tmp_path / "model", tmp_path / "a"), branch="teams/one")
+    wanted = entry("support", f"hf://{REPOSITORY}", "teams/one")
+    place = obtain(wanted, "hf://a/b", tmp_path)
+    hub.fault(Fault(status=503))
+    assert obtain(wanted, "hf://a/b", tmp_path) == place
+    with pytest.raises(StartError, match="AdapterFetchFailed"):
+        obtain(entry("support", f"hf://{REPOSITORY}"), "hf://a/b", tmp_path)
+
+
 def test_a_folder_on_the_models_own_claim_is_used_in_place(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps(CONFIGURATION))
     adapter(tmp_path, tmp_path / "claim" / "adapters" / "a")
