@@ -32,6 +32,11 @@ class Facts:
         return self.life.status.names[0] if self.life.status.names else ""
 
     @property
+    def adapters(self) -> Mapping[str, str]:
+        """Name → URI of each adapter, also of one that is not there yet."""
+        return {adapter.name: adapter.uri for adapter in self.life.status.adapters}
+
+    @property
     def effective(self) -> Mapping[str, str | int | bool]:
         return self.life.status.effective
 

@@ -78,12 +78,15 @@ class Models:
 
     def _superset(self, model: Mapping[str, Any]) -> dict[str, Any]:
         kind = "embedding" if self._facts.embeds else "llm"
-        resource = self._facts.repository or self._facts.own_name
+        adapter = self._facts.adapters.get(model["id"], "")
+        resource = adapter or self._facts.repository or self._facts.own_name
         effective = self._facts.effective
         metadata: dict[str, Any] = {name: effective[key] for key, name in _METADATA.items() if key in effective}
-        if self._facts.repository:
+        if self._facts.repository and not adapter:
             metadata["huggingface_repo"] = self._facts.repository
-        if names := llama_names.names_of(self._facts.repository):
+        if adapter:
+            metadata["base_model"] = self._facts.own_name
+        elif names := llama_names.names_of(self._facts.repository):
             metadata["llama_model"] = names[0]
         identity = {"model_type": kind, "provider_id": PROVIDER_ID, "provider_resource_id": resource}
         return {

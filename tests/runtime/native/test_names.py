@@ -2,7 +2,7 @@
 
 import pytest
 
-from arriero_api.contract import RuntimeStatus
+from arriero_api.contract import AdapterState, AdapterStatus, RuntimeStatus
 from arriero_runtime.lifecycle import LifeCycle
 from arriero_runtime.native.facts import Facts, repository_of
 
@@ -28,6 +28,14 @@ def test_a_name_that_is_served_stays_as_it_is() -> None:
 @pytest.mark.parametrize("name", ["removed", "Llama3.2-1B-Instruct", "meta-llama/Llama-3.2-1B-Instruct"])
 def test_another_name_is_never_answered_by_this_model(name: str) -> None:
     assert facts(LLAMA, "chat").served_name(name) == name
+
+
+def test_an_adapters_name_is_the_adapters() -> None:
+    found = facts(LLAMA, "chat")
+    adapter = AdapterStatus("Llama3.2-3B-Instruct", "hf://org/adapter", "", AdapterState.REGISTERING)
+    found.life.adapters((adapter,))
+    assert found.served_name(adapter.name) == adapter.name
+    assert found.served_name(LLAMA) == "chat"
 
 
 def test_a_model_from_elsewhere_has_no_other_names() -> None:

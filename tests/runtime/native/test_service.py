@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from arriero_api.contract import Phase
+from arriero_api.contract import AdapterState, AdapterStatus, Phase
 from tests.runtime.server.harness import Running, error_of, options_for, running, write_names
 from tests.support.eventually import eventually_async
 
@@ -64,6 +64,16 @@ async def test_unregistering_is_403_with_the_patch_that_removes_the_name(server:
     own = await server.client.delete("/v1/models/one")
     assert "kubectl delete inferencemodel one" in str(error_of(own)["message"])
     assert len((await server.client.get("/v1/models")).json()["data"]) == 2
+
+
+async def test_an_adapter_is_listed_with_its_source_and_base(server: Running) -> None:
+    server.engine.names = ("one", "tuned")
+    server.serving.life.adapters((AdapterStatus("tuned", "hf://org/tuned", "", AdapterState.REGISTERED),))
+    one, tuned = (await server.client.get("/v1/models")).json()["data"]
+    assert (one["provider_resource_id"], tuned["provider_resource_id"]) == ("one", "hf://org/tuned")
+    assert tuned["metadata"]["base_model"] == "one"
+    removal = await server.client.delete("/v1/models/tuned")
+    assert "spec.lora.adapters" in str(error_of(removal)["message"])
 
 
 async def test_health_version_and_providers_answer_while_the_model_loads(tmp_path: Path) -> None:
