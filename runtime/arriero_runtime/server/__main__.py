@@ -2,20 +2,17 @@
 
 import asyncio
 import importlib
-import logging
 import os
 import sys
 
 from arriero_runtime import cli
 from arriero_runtime.channel import Channel
+from arriero_runtime.server import log
 
 
 def main() -> int:
     """The exit code; what went wrong has been told to the supervisor by then."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
-    # Each request to the hub would be a line, some with signed addresses.
-    for name in ("httpx", "httpx2"):
-        logging.getLogger(name).setLevel(logging.WARNING)
+    log.begin()
     options = cli.parse(sys.argv[1:])
     channel = Channel.from_environment()
     from arriero_runtime.server import environment

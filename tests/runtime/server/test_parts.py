@@ -1,5 +1,6 @@
 """The life cycle, the file of names, the environment, owned flags."""
 
+import logging
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from arriero_runtime import registrations
 from arriero_runtime.engine.vllm import VllmLoader, arguments
 from arriero_runtime.failing import StartError, failure
 from arriero_runtime.lifecycle import LifeCycle, TransitionError
-from arriero_runtime.server import environment
+from arriero_runtime.server import environment, log
 from tests.runtime.server.harness import write_names
 
 
@@ -83,6 +84,16 @@ def test_every_variable_that_the_runtime_sets_to_its_own_value_is_owned(tmp_path
     environment.prepare(environ, tmp_path)
     changed = {name for name in environ if name in before and environ[name] != before[name]}
     assert changed | {"PYTHONUNBUFFERED"} == set(owned_env.REPLACED)
+
+
+def test_the_servers_own_lines_stay_when_the_engine_raises_the_level_of_the_root(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(logging.getLogger("arriero_runtime"), "level", logging.NOTSET)
+    monkeypatch.setattr(logging.getLogger(), "level", logging.WARNING)
+    log.begin()
+    logging.getLogger().setLevel(logging.ERROR)
+    assert logging.getLogger("arriero_runtime.server.drain").isEnabledFor(logging.INFO)
 
 
 async def test_variables_that_arriero_owns_are_refused_by_name_but_for_those_of_a_service_or_an_image() -> None:
