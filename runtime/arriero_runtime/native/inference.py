@@ -1,15 +1,18 @@
 """/v1/inference/*: each request is translated, asked of the engine's application, and its answer translated back."""
 
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
-from arriero_runtime.engine.protocol import AsgiApp, Receive, Scope, Send
+from arriero_runtime.engine.protocol import AsgiApp, Message, Receive, Scope, Send
 from arriero_runtime.native import asking, chat, completion, content, embeddings, messages, sampling, tools, wire
 from arriero_runtime.native.asking import CHAT, COMPLETION, EMBEDDINGS, Payload
 from arriero_runtime.native.errors import NATIVE, BadBody, Refused, invalid
 from arriero_runtime.native.facts import Facts
 from arriero_runtime.native.inner import Caller, ClientGone
 from arriero_runtime.server.answers import reply
+
+log = logging.getLogger(__name__)
 
 
 class Inference:
@@ -21,7 +24,7 @@ class Inference:
     async def completion(self, app: AsgiApp, scope: Scope, receive: Receive, send: Send) -> None:
         """One raw completion, whole or streamed."""
 
-        async def work(caller: Caller) -> None:
+        async def work(caller: Caller, send: Send) -> None:
             request = wire.parse(wire.Completion, await caller.body())
             payload = self._completion_payload(request, request.content, "content")
             ends = self._facts.message_ends()
@@ -36,7 +39,7 @@ class Inference:
     async def chat_completion(self, app: AsgiApp, scope: Scope, receive: Receive, send: Send) -> None:
         """One answer of a chat, whole or streamed."""
 
-        async def work(caller: Caller) -> None:
+        async def work(caller: Caller, send: Send) -> None:
             request = wire.parse(wire.ChatCompletion, await caller.body())
             offer = tools.offered(request)
             payload = self._chat_payload(request, request.messages, "messages", offer)
@@ -52,7 +55,7 @@ class Inference:
     async def batch_completion(self, app: AsgiApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Many raw completions at once."""
 
-        async def work(caller: Caller) -> None:
+        async def work(caller: Caller, send: Send) -> None:
             request = wire.parse(wire.BatchCompletion, await caller.body())
             payloads = [
                 self._completion_payload(request, item, f"content_batch[{number}]")
@@ -67,7 +70,7 @@ class Inference:
     async def batch_chat_completion(self, app: AsgiApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers of many chats at once."""
 
-        async def work(caller: Caller) -> None:
+        async def work(caller: Caller, send: Send) -> None:
             request = wire.parse(wire.BatchChatCompletion, await caller.body())
             offer = tools.offered(request)
             payloads = [
@@ -83,7 +86,7 @@ class Inference:
     async def embeddings(self, app: AsgiApp, scope: Scope, receive: Receive, send: Send) -> None:
         """One vector per content."""
 
-        async def work(caller: Caller) -> None:
+        async def work(caller: Caller, send: Send) -> None:
             request = wire.parse(wire.Embeddings, await caller.body())
             self._must_have(EMBEDDINGS, request.model_id)
             payload = embeddings.payload(request, self._facts.served_name(request.model_id))
@@ -122,15 +125,27 @@ class Inference:
 
 
 async def _guarded(
-    app: AsgiApp, scope: Scope, receive: Receive, send: Send, work: Callable[[Caller], Awaitable[None]]
+    app: AsgiApp, scope: Scope, receive: Receive, send: Send, work: Callable[[Caller, Send], Awaitable[None]]
 ) -> None:
-    """Errors in Llama Stack's form; silence for a client that has left."""
+    """Errors in Llama Stack's form; silence for a client that has left. Raises what nobody expects in the middle."""
+    begun = False
+
+    async def noting(message: Message) -> None:
+        nonlocal begun
+        begun = True
+        await send(message)
+
     async with Caller(app, scope, receive) as caller:
         try:
-            await work(caller)
+            await work(caller, noting)
         except BadBody as error:
             await reply(send, 400, error.body)
         except Refused as error:
             await error.refusal.send(send, NATIVE)
         except ClientGone:
             pass
+        except Exception:
+            if begun:
+                raise
+            log.exception("%s failed", scope["path"])
+            await Refused(500, "Internal server error: An unexpected error occurred.").refusal.send(send, NATIVE)

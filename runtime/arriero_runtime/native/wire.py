@@ -13,19 +13,20 @@ from arriero_runtime.native.errors import BadBody
 
 MAX_STOPS = 4
 MAX_BATCH = 1024
+MAX_INT = 2**31 - 1
 NAME = Annotated[str, Field(min_length=1)]
 
 
 class Options(BaseModel):
     """What a caller chooses."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
 class Data(BaseModel):
     """What a caller passes on."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
 
 class Greedy(Options):
@@ -40,12 +41,12 @@ class TopP(Options):
 
 class TopK(Options):
     type: Literal["top_k"]
-    top_k: Annotated[int, Field(ge=1)]
+    top_k: Annotated[int, Field(ge=1, le=MAX_INT)]
 
 
 class SamplingParams(Options):
     strategy: Annotated[Greedy | TopP | TopK, Field(discriminator="type")] = Greedy()
-    max_tokens: Annotated[int, Field(ge=0)] | None = 0
+    max_tokens: Annotated[int, Field(ge=0, le=MAX_INT)] | None = 0
     repetition_penalty: Annotated[float, Field(gt=0)] | None = 1.0
     stop: Annotated[list[NAME], Field(max_length=MAX_STOPS)] | None = None
 
@@ -139,7 +140,7 @@ ResponseFormat = Annotated[JsonSchema | Grammar, Field(discriminator="type")]
 
 
 class LogProbs(Options):
-    top_k: Annotated[int, Field(ge=0)] | None = 0
+    top_k: Annotated[int, Field(ge=0, le=MAX_INT)] | None = 0
 
 
 class Common(Options):
@@ -180,7 +181,7 @@ class Embeddings(Options):
     model_id: NAME
     contents: Annotated[list[str | Item], Field(min_length=1)]
     text_truncation: Literal["none", "start", "end"] | None = None
-    output_dimension: Annotated[int, Field(ge=1)] | None = None
+    output_dimension: Annotated[int, Field(ge=1, le=MAX_INT)] | None = None
     task_type: Literal["query", "document"] | None = None
 
 

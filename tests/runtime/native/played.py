@@ -77,8 +77,10 @@ class Script:
 
 
 def _streamed(answer: Answer) -> Answer:
-    """A whole chat as a stream."""
+    """A whole answer as a stream."""
     choice = answer.body["choices"][0]
+    if "text" in choice:
+        return Answer(events=[{"choices": [choice]}, COUNT])
     message = choice["message"]
     calls = [{**call, "index": number} for number, call in enumerate(message.get("tool_calls") or [])]
     first = piece(content=message["content"], logprobs=choice["logprobs"])
