@@ -244,6 +244,11 @@ _ALL: Final = (
         "See the container's previous log: kubectl logs --previous.",
     ),
     _fault(
+        "RuntimeOutdated",
+        "Pods run another runtime image than the profile has now.",
+        "Set spec.image to the profile's image when the model may restart; until then all is served as before.",
+    ),
+    _fault(
         "NoProgress",
         "The new revision made no progress for spec.rollout.progressDeadlineSeconds.",
         "See the pods' logs and Events; raise spec.rollout.progressDeadlineSeconds if it only takes long.",

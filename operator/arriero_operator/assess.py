@@ -34,6 +34,7 @@ def assess(cache: Cache, now: Round) -> Situation:
         failure=failure,
         rolled_back=now.plan.rejection.failure if now.plan.rejection is not None else None,
         mismatch=_mismatch(pods, now.registrations.get(applied)),
+        outdated=now.plan.outdated,
         paused=observed.spec.paused,
         turnover=(now.method.reason, now.method.message),
     )
@@ -46,7 +47,8 @@ def _names(now: Round, pods: Sequence[PodFacts]) -> list[NameState]:
     ready = [pod for pod in pods if pod.live and pod.ready]
     proven = sum(pod.uid in now.proven for pod in ready)
     states = adapters.states(now.plan.served, ready, adapters.trusted(now.observed.before, now.observed.model))
-    return registered.name_states(now.plan.names, now.plan.lost, before, len(ready), proven, now.moment, states)
+    found = registered.name_states(now.plan.names, now.plan.lost, before, len(ready), proven, now.moment, states)
+    return registered.unreached(found, now.unreachable)
 
 
 def _mismatch(pods: Iterable[PodFacts], wanted: Wanted | None) -> str:

@@ -25,6 +25,9 @@ FAILED: Final = 10.0
 WITHHELD: Final = 5.0
 """Seconds between looks at a name that another model has."""
 
+_UNANSWERED: Final = 3
+"""Questions, which takes some seconds."""
+
 Question = tuple[PodFacts, float]
 """A pod to ask, and how old its last answer may be (seconds)."""
 
@@ -61,6 +64,12 @@ def requeue_after(now: Round, soonest: float | None) -> float | None:
     if now.plan.lost:
         waits.append(WITHHELD)
     return min((wait for wait in waits if wait is not None), default=None)
+
+
+def unreachable(now: Round, statuses: RuntimeStatuses) -> tuple[str, ...]:
+    """Pods that are to prove their names and leave questions unanswered."""
+    found = (pod for pod in now.observed.pods if _unproven(now, pod) and statuses.silent(now.key, pod) >= _UNANSWERED)
+    return tuple(sorted(pod.name for pod in found))
 
 
 def _adapters(now: Round, pod: PodFacts) -> float | None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from arriero_operator import events, facts
 from arriero_operator.assess import assess
 from arriero_operator.cache import Cache
-from arriero_operator.curiosity import questions, requeue_after
+from arriero_operator.curiosity import questions, requeue_after, unreachable
 from arriero_operator.decide.plan import Plan, plan
 from arriero_operator.decide.situation import Situation
 from arriero_operator.decide.status import Described, status
@@ -111,6 +111,7 @@ class Reconciler:
         await self._statuses.refresh(now.key, asked)
         now.observed = replace(now.observed, pods=pods_of(self._cache, self._statuses, now.key))
         self._registrations.look(now)
+        now.unreachable = unreachable(now, self._statuses)
         return min((interval for _, interval in asked), default=None)
 
     async def _report(self, now: Round, situation: Situation) -> None:

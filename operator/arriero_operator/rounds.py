@@ -57,6 +57,8 @@ class Round:
     registrations: dict[str, Wanted] = field(default_factory=dict)
     proven: set[str] = field(default_factory=set)
     """Uids of ready pods that are known to serve their registrations."""
+    unreachable: tuple[str, ...] = ()
+    """Names of ready pods that are to prove their names and have not answered for seconds."""
     method: Method = field(default_factory=lambda: Method(SURGE))
     """How pods are replaced."""
     outcome: Outcome = Outcome()

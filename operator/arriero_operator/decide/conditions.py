@@ -11,7 +11,7 @@ from arriero_api import labels
 from arriero_api.contract import Failure
 from arriero_api.reasons import REASONS
 from arriero_operator.decide.situation import NameState, Situation
-from arriero_operator.diagnose.failures import MESSAGE_LIMIT, bounded, known, sentence
+from arriero_operator.diagnose.failures import MESSAGE_LIMIT, bounded, failure, known, sentence
 
 SCHEDULING: Final = (
     "Unschedulable",
@@ -101,6 +101,8 @@ def _up_to_date(s: Situation) -> Verdict:
     if s.old or s.turnover[0]:
         words = f"{s.old} of {len(s.live)} pods are of an older revision."
         return Verdict("UpToDate", "False", s.turnover[0] or "RollingOut", s.turnover[1] or words)
+    if s.outdated:
+        return _fault("UpToDate", failure("RuntimeOutdated", s.outdated))
     return _state("UpToDate", True, "UpToDate")
 
 

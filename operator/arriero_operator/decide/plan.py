@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from arriero_api import labels
+from arriero_api import labels, pod
 from arriero_api.contract import Failure, NameKind, Registration
 from arriero_api.types import Spec
 from arriero_operator import revisions
@@ -38,6 +38,15 @@ class Plan:
     def applied(self) -> Revision | None:
         """The revision that pods are to be of."""
         return self.good if self.rejection is not None else self.revision
+
+    @property
+    def outdated(self) -> str:
+        """Which image pods run instead of the profile's, in words; empty where it is that one, or the spec's own."""
+        if self.inputs is None or self.applied is None or self.inputs.image:
+            return ""
+        used = {one["name"]: one["image"] for one in self.applied.template["spec"]["containers"]}[pod.CONTAINER]
+        wanted = self.inputs.default_image
+        return "" if used == wanted else f"pods run {used}, the profile {self.profile!r} has {wanted}"
 
     def rejecting(self, why: Rejection) -> "Plan":
         """The same with the wanted revision given up for the last good one, which there must be."""

@@ -5,14 +5,16 @@ it leaves the pods' file; when all ready pods have proven that, it leaves the st
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from arriero_api.contract import NameKind, Registration
-from arriero_api.pod import ENDPOINT_DELAY_SECONDS
+from arriero_api.pod import CONTROL_PORT, ENDPOINT_DELAY_SECONDS
 from arriero_operator import facts
 from arriero_operator.decide.claims import Loss
 from arriero_operator.decide.situation import NameState
+from arriero_operator.diagnose.failures import bounded
 
 REGISTERING = "Registering"
 REGISTERED = "Registered"
@@ -63,6 +65,19 @@ def name_states(
         return found
     leaving = _leaving(before, {one.name for one in wanted}, moment)
     return [*found, *(one for one in leaving if one.until or not settled)]
+
+
+def unreached(states: Iterable[NameState], pods: Sequence[str]) -> list[NameState]:
+    """The same; where pods cannot be asked, the names that wait for their proof say so."""
+    if not pods:
+        return list(states)
+    words = (
+        f"No answer on port {CONTROL_PORT} of: {', '.join(pods)}. Let the operator reach it (NetworkPolicies); "
+        "the pods follow the names all the same."
+    )
+    return [
+        replace(one, message=bounded(words)) if one.state == REGISTERING and not one.message else one for one in states
+    ]
 
 
 def refused_states(

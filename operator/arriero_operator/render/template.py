@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from arriero_api import labels, pod, uris
+from arriero_operator import quantity
 from arriero_operator.render import names
 from arriero_operator.render.inputs import Inputs
 
@@ -62,7 +63,7 @@ def _container(inputs: Inputs) -> Json:
         "image": inputs.image or inputs.default_image,
         "imagePullPolicy": inputs.image_pull_policy,
         "args": arguments(inputs),
-        "env": [dict(variable) for variable in inputs.env],
+        "env": _environment(inputs),
         "ports": [
             {"name": "http", "containerPort": pod.SERVE_PORT, "protocol": "TCP"},
             {"name": "control", "containerPort": pod.CONTROL_PORT, "protocol": "TCP"},
@@ -79,6 +80,12 @@ def _container(inputs: Inputs) -> Json:
         },
         "volumeMounts": _mounts(inputs),
     }
+
+
+def _environment(inputs: Inputs) -> list[Json]:
+    limit = int(quantity.parse(inputs.cache_size)) if inputs.cache_size else 0
+    own = [{"name": pod.CACHE_LIMIT_VARIABLE, "value": str(limit)}] if limit else []
+    return [*own, *(dict(variable) for variable in inputs.env)]
 
 
 def arguments(inputs: Inputs) -> list[str]:

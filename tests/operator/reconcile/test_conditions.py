@@ -114,6 +114,42 @@ CASES: dict[str, tuple[dict[str, Any], str, dict[str, str]]] = {
         "InProgress",
         {"Ready": "False/CommitMismatch", "Available": "True"},
     ),
+    "a revision that was given up": (
+        {"pods": [ready("a", OLD)], "applied": OLD, "rolled_back": NOT_FOUND},
+        "Failed",
+        {
+            "Ready": "False/ModelNotFound",
+            "Available": "True",
+            "UpToDate": "False/RolledBack",
+            "EngineReady": "True",
+            "Stalled": "True/ModelNotFound",
+        },
+    ),
+    "a revision that was given up for a cause that may pass": (
+        {"pods": [ready("a", OLD)], "applied": OLD, "rolled_back": KILLED},
+        "Failed",
+        {"Ready": "False/OOMKilled", "UpToDate": "False/RolledBack", "Stalled": "True/OOMKilled"},
+    ),
+    "a new pod that waits for what an old one holds": (
+        {"pods": [ready("a", OLD), pod("b", scheduled=False)], "turnover": ("SurgeWaiting", "It waits.")},
+        "InProgress",
+        {"Ready": "False/SurgeWaiting", "Available": "True", "UpToDate": "False/SurgeWaiting", "Scheduled": "False"},
+    ),
+    "a paused model that serves all": (
+        {"pods": [ready()], "paused": True},
+        "Current",
+        {"Ready": "True/Paused", "UpToDate": "True", "Available": "True"},
+    ),
+    "a paused model that would roll out": (
+        {"pods": [ready("a", OLD)], "paused": True},
+        "Failed",
+        {"Ready": "False/Paused", "UpToDate": "False/Paused", "Available": "True", "Stalled": "True/Paused"},
+    ),
+    "pods of another image than the profile's": (
+        {"pods": [ready()], "outdated": "pods run i:1"},
+        "Current",
+        {"Ready": "True/Ready", "UpToDate": "False/RuntimeOutdated"},
+    ),
     "a pod that is being deleted does not count": (
         {"pods": [ready(deleting=True)]},
         "InProgress",

@@ -227,3 +227,19 @@ def test_pods_on_different_commits_are_not_ready_together(served: Kubectl) -> No
         found = until(served, "tiny", "Ready", "False", "CommitMismatch")
         assert second["metadata"]["name"] in found["message"]
         other.status = replace(other.status, commit=COMMIT)
+
+
+def test_a_name_that_no_pod_can_be_asked_about_says_so(served: Kubectl) -> None:
+    served.apply(model("tiny"))
+    pods = Pods(served, "tiny")
+    (pod,) = pods.placed()
+    pods.ready(pod)
+    until(served, "tiny", "Ready", "True", "Ready")
+    patch_spec(served, "tiny", {"model": {"aliases": ["chat"]}})
+
+    def told() -> bool:
+        (chat,) = [one for one in read(served, "tiny")["status"]["names"] if one["name"] == "chat"]
+        assert chat["state"] == "Registering"
+        return f"No answer on port 8081 of: {pod['metadata']['name']}" in chat.get("message", "")
+
+    eventually(told, 30)

@@ -83,6 +83,17 @@ def test_arguments_are_typed_fields_then_the_profile_then_the_spec() -> None:
     assert grace == pod.grace_period_seconds(90)
 
 
+def test_the_runtime_learns_the_limit_of_its_cache_in_bytes() -> None:
+    def variables(size: str = "") -> dict[str, str]:
+        found = inputs(cache={"emptyDir": {"sizeLimit": size}}) if size else inputs()
+        (container,) = template.pod_template("tiny", found)["spec"]["containers"]
+        return {one["name"]: one["value"] for one in container["env"]}
+
+    assert variables("9Gi")[pod.CACHE_LIMIT_VARIABLE] == str(9 * 2**30)
+    assert variables("1.5G")[pod.CACHE_LIMIT_VARIABLE] == "1500000000"
+    assert pod.CACHE_LIMIT_VARIABLE not in variables()
+
+
 def test_variables_are_merged_by_name() -> None:
     found = inputs(hub="http://hub.example", engine={"env": [{"name": "A", "value": "spec"}]})
     assert found.env == [
@@ -229,7 +240,7 @@ SPEC = st.builds(
         args=st.none() | st.lists(TEXT, max_size=3),
         env=st.none() | st.lists(st.builds(EnvVar, name=st.sampled_from("AB"), value=st.none() | TEXT), max_size=2),
     ),
-    cache=st.none() | st.builds(Cache, empty_dir=st.builds(EmptyDirCache, size_limit=st.none() | QUANTITY)),
+    cache=st.none() | st.builds(lambda size: Cache(empty_dir=EmptyDirCache(size_limit=size)), st.none() | QUANTITY),
     shared_memory=st.none() | QUANTITY,
     serving=st.builds(
         Serving, request_timeout_seconds=st.integers(1, 99), drain_seconds=st.none() | st.integers(99, 999)
