@@ -1,23 +1,41 @@
 """How far adapters are, from what the ready pods say of them. Pure."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
 
 from arriero_api.contract import AdapterState, AdapterStatus, NameKind, Registration
+from arriero_operator import facts
 from arriero_operator.decide.registered import FAILED, REGISTERED, REGISTERING
 from arriero_operator.decide.situation import NameState
 from arriero_operator.diagnose.failures import catalogued, sentence
 from arriero_operator.facts import PodFacts
 
-Trusted = frozenset[str]
-"""Names of adapters that status.names calls Registered, where the spec is still the one that it speaks of."""
+
+@dataclass(frozen=True, slots=True)
+class Trusted:
+    """Names that the status calls Registered, and since when all were: proven by containers that ran by then."""
+
+    names: frozenset[str] = frozenset()
+    since: datetime | None = None
+
+    def holds(self, pod: PodFacts, name: str) -> bool:
+        """Whether the pod's running container was among them."""
+        ran = self.since is not None and pod.running_since is not None and pod.running_since <= self.since
+        return ran and name in self.names
+
+
+NOTHING: Final = Trusted()
 
 
 def trusted(before: Mapping[str, Any], model: Mapping[str, Any]) -> Trusted:
     """After a restart of the operator no pod has said anything yet: what was proven for an unchanged spec holds."""
     if before.get("observedGeneration") != model["metadata"]["generation"]:
-        return frozenset()
-    return frozenset(one["name"] for one in before.get("names") or () if one["state"] == REGISTERED)
+        return NOTHING
+    named = (one for one in before.get("conditions") or () if one["type"] == "NamesRegistered")
+    since = next((facts.time(one["lastTransitionTime"]) for one in named if one["status"] == "True"), None)
+    return Trusted(frozenset(one["name"] for one in before.get("names") or () if one["state"] == REGISTERED), since)
 
 
 def states(served: Sequence[Registration], ready: Sequence[PodFacts], known: Trusted) -> list[NameState]:
@@ -28,7 +46,7 @@ def states(served: Sequence[Registration], ready: Sequence[PodFacts], known: Tru
 def state_in(pod: PodFacts, wanted: Registration, known: Trusted) -> AdapterState:
     """The state of one adapter in one ready pod."""
     if pod.status is None:
-        return AdapterState.REGISTERED if wanted.name in known else AdapterState.REGISTERING
+        return AdapterState.REGISTERED if known.holds(pod, wanted.name) else AdapterState.REGISTERING
     found = _report(pod, wanted)
     return found.state if found is not None else AdapterState.REGISTERING
 

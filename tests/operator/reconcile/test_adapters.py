@@ -25,13 +25,15 @@ from arriero_operator.diagnose.failures import failure
 from arriero_operator.render import template
 from arriero_operator.render.children import Owner
 from arriero_operator.render.inputs import pod_inputs
+from tests.conftest import MakeOperator
 from tests.operator.reconcile.made import START, ready, situation
 from tests.operator.reconcile.models import events, patch_spec, read, until
+from tests.operator.reconcile.pods import now
 from tests.operator.reconcile.runtime import ScriptedRuntime, scripted_runtime
 from tests.operator.reconcile.test_live import registrations, serve, states
 from tests.operator.reconcile.test_render import GPU
 from tests.support.eventually import eventually
-from tests.support.kubectl import Kubectl
+from tests.support.kubectl import Kubectl, condition
 
 SUPPORT = Registration("support", NameKind.ADAPTER, "hf://org/support", "v2")
 OWN = Registration("tiny", NameKind.MODEL)
@@ -49,7 +51,7 @@ def says(state: AdapterState, revision: str = "v2", failed: Failure | None = Non
     return RuntimeStatus(Phase.READY, adapters=(AdapterStatus("support", "hf://org/support", revision, state, failed),))
 
 
-def state(*statuses: RuntimeStatus | None, known: adapters.Trusted = frozenset()) -> tuple[str, int]:
+def state(*statuses: RuntimeStatus | None, known: adapters.Trusted = adapters.NOTHING) -> tuple[str, int]:
     """State of the adapter where ready pods say so, and by how many it is served."""
     pods = [ready(str(number), status=one) for number, one in enumerate(statuses)]
     (found,) = adapters.states((OWN, SUPPORT), pods, known)
@@ -73,27 +75,47 @@ def test_one_pod_that_cannot_load_it_is_enough_to_fail() -> None:
         ready("a", status=says(AdapterState.REGISTERED)),
         ready("b", status=says(AdapterState.FAILED, failed=TOO_HIGH)),
     ]
-    (found,) = adapters.states((OWN, SUPPORT), pods, frozenset())
+    (found,) = adapters.states((OWN, SUPPORT), pods, adapters.NOTHING)
     assert (found.state, found.pods, found.reason) == ("Failed", 1, "AdapterRankTooHigh")
     assert found.message == "Adapter support (hf://org/support): its rank is 64. Raise spec.lora.maxRank."
 
 
 def test_a_reason_of_a_newer_runtime_is_told_as_a_known_one() -> None:
     pods = [ready(status=says(AdapterState.FAILED, failed=Failure("AdapterTired", "words", "Wait.")))]
-    (found,) = adapters.states((SUPPORT,), pods, frozenset())
+    (found,) = adapters.states((SUPPORT,), pods, adapters.NOTHING)
     assert found.reason == "EngineFailed"
     assert "AdapterTired: words" in found.message
 
 
+BEFORE: dict[str, Any] = {
+    "observedGeneration": 3,
+    "names": [{"name": "support", "state": "Registered"}, {"name": "other", "state": "Failed"}],
+    "conditions": [{"type": "NamesRegistered", "status": "True", "lastTransitionTime": "2026-01-01T12:00:00Z"}],
+}
+MODEL = {"metadata": {"generation": 3}}
+
+
 def test_what_the_status_says_of_an_unchanged_spec_holds_until_a_pod_has_spoken() -> None:
-    model = {"metadata": {"generation": 3}}
-    names = [{"name": "support", "state": "Registered"}, {"name": "other", "state": "Failed"}]
-    known = adapters.trusted({"observedGeneration": 3, "names": names}, model)
-    assert known == {"support"}
-    assert adapters.trusted({"observedGeneration": 2, "names": names}, model) == frozenset()
+    known = adapters.trusted(BEFORE, MODEL)
+    assert known.names == {"support"}
     assert state(None, known=known) == ("Registered", 1)
     assert state(None) == ("Registering", 0)
     assert state(says(AdapterState.REGISTERING), known=known) == ("Registering", 0)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"observedGeneration": 2},
+        {"conditions": []},
+        {"conditions": [BEFORE["conditions"][0] | {"status": "False"}]},
+        {"conditions": [BEFORE["conditions"][0] | {"lastTransitionTime": "2026-01-01T11:59:00Z"}]},
+    ],
+    ids=["another spec", "no condition", "not all were registered", "the container has started since"],
+)
+def test_nothing_else_of_the_status_is_trusted(change: dict[str, Any]) -> None:
+    """A container that has started anew while no operator looked is asked what became of its adapters."""
+    assert state(None, known=adapters.trusted(BEFORE | change, MODEL)) == ("Registering", 0)
 
 
 def test_other_names_do_not_wait_for_an_adapter() -> None:
@@ -152,6 +174,29 @@ def follow(kubectl: Kubectl, runtime: ScriptedRuntime, state: AdapterState, fail
     content = registrations(kubectl)
     found = tuple(AdapterStatus(one.name, one.uri, one.revision, state, failed) for one in content.adapters)
     runtime.status = replace(runtime.status, registrations=content.hash, adapters=found)
+
+
+@pytest.mark.control_plane
+def test_a_container_that_started_anew_unseen_is_asked_for_its_adapters(
+    kubectl: Kubectl, operator: MakeOperator
+) -> None:
+    process = operator()
+    entry = {"name": "support", "uri": "hf://org/support"}
+    with scripted_runtime() as runtime:
+        pods, pod = serve(kubectl, runtime, lora={})
+        patch_spec(kubectl, "tiny", {"lora": {"adapters": [entry]}})
+        eventually(lambda: registrations(kubectl).adapters, 2)
+        follow(kubectl, runtime, AdapterState.REGISTERED)
+        until(kubectl, "tiny", "Ready", "True", "Ready")
+        process.stop()
+        runtime.status = replace(runtime.status, adapters=())
+        registered_at = condition(read(kubectl, "tiny"), "NamesRegistered")["lastTransitionTime"]
+        eventually(lambda: now() > registered_at)
+        pods.ready(pod, runtime.ip)
+        operator(identity="operator-1")
+        until(kubectl, "tiny", "Ready", "False", "Registering")
+        follow(kubectl, runtime, AdapterState.REGISTERED)
+        until(kubectl, "tiny", "Ready", "True", "Ready")
 
 
 @pytest.mark.control_plane
