@@ -64,6 +64,12 @@ _ALL: Final = (
         permanent=True,
     ),
     _fault(
+        "SharedMemoryTooLarge",
+        "/dev/shm may grow larger than the memory limit that it counts against: the kernel would end the container.",
+        "Lower spec.sharedMemory, or raise spec.resources.limits.memory.",
+        permanent=True,
+    ),
+    _fault(
         "EngineFlagOwned",
         "spec.engine.args has a flag that Arriero sets itself.",
         "Do what the message says for each flag.",

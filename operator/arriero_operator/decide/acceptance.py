@@ -6,7 +6,9 @@ from typing import Final
 from arriero_api import owned_env, owned_flags
 from arriero_api.contract import Failure
 from arriero_api.types import Engine, EnvVar, Spec
+from arriero_operator import quantity
 from arriero_operator.diagnose.failures import failure
+from arriero_operator.render.inputs import pod_inputs
 from arriero_operator.settings import Profile, Settings
 
 
@@ -54,4 +56,21 @@ def _owned(variables: Iterable[EnvVar]) -> list[tuple[str, str]]:
     return [(variable.name, why) for variable in variables if (why := owned_env.advice(variable.name))]
 
 
-_CHAIN: Final[tuple[Callable[[Spec, Settings], Failure | None], ...]] = (_profile, _flags, _environment)
+def _shared_memory(spec: Spec, settings: Settings) -> Failure | None:
+    profile = profile_of(spec, settings)
+    if profile is None:
+        return None
+    inputs = pod_inputs(spec, profile)
+    limit = inputs.limits.get("memory")
+    if limit is None or quantity.parse(inputs.shared_memory) <= quantity.parse(limit):
+        return None
+    words = f"sharedMemory is {inputs.shared_memory}, more than the memory limit of {limit}"
+    return failure("SharedMemoryTooLarge", words)
+
+
+_CHAIN: Final[tuple[Callable[[Spec, Settings], Failure | None], ...]] = (
+    _profile,
+    _flags,
+    _environment,
+    _shared_memory,
+)

@@ -39,6 +39,11 @@ REFUSALS = {
         "EngineEnvOwned",
         "TRITON_CACHE_DIR",
     ),
+    "more shared memory than memory": (
+        {"sharedMemory": "64Gi", "resources": {"limits": {"memory": "8Gi"}}},
+        "SharedMemoryTooLarge",
+        "sharedMemory is 64Gi, more than the memory limit of 8Gi",
+    ),
     "an own variable": ({"engine": {"env": [{"name": "ARRIERO_X", "value": "1"}]}}, "EngineEnvOwned", "ARRIERO_X"),
 }
 
