@@ -93,8 +93,10 @@ class Children:
             children.deployment_template(owner, revision.template),
             opening=children.deployment_whole(owner, replicas, rolling, revision.template),
         )
-        # The strategy first: a new template must not begin to roll by the old one.
-        await self._applier.ensure(owner, DEPLOYMENTS, [scale, template])
+        # A new template must not begin to roll by another strategy, nor more replicas start with the old template.
+        live = self._cache.get(DEPLOYMENTS, owner.namespace, now.observed.stem)
+        same = live is not None and live["spec"]["strategy"].get("rollingUpdate") == rolling
+        await self._applier.ensure(owner, DEPLOYMENTS, [template, scale] if same else [scale, template])
 
     async def _budget(self, now: Round) -> None:
         """From two replicas on: the only replica's budget would allow its eviction anyway."""

@@ -1,12 +1,14 @@
 """What is known of one pod, read from its JSON once; decisions and diagnosis work on this."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 from arriero_api import labels, pod
 from arriero_api.contract import RuntimeStatus
+from arriero_operator import quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,7 @@ class Ended:
 class PodFacts:
     """One pod of a model.
 
-    `holds` names the resources that it asks for; `nominated` is the node that the scheduler or an autoscaler has in
+    `holds` is what it asks for, by resource; `nominated` is the node that the scheduler or an autoscaler has in
     mind for it. `waiting` and `waiting_message` are the container's waiting state; `ended` its current and `last_ended`
     its previous end; `running_since` is set while it runs. `ready_changed` is when the Ready condition last changed.
     `status` is what the runtime last answered, None where it was not asked or did not answer; `progressed` is when its
@@ -46,7 +48,7 @@ class PodFacts:
     scheduling_reason: str = ""
     scheduling_message: str = ""
     nominated: str = ""
-    holds: frozenset[str] = frozenset()
+    holds: Mapping[str, Decimal] = field(default_factory=dict)
     image: str = ""
     waiting: str = ""
     waiting_message: str = ""
@@ -127,10 +129,13 @@ def _required_time(text: str) -> datetime:
     return datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
-def _held(spec: Mapping[str, Any]) -> frozenset[str]:
-    """Names of what the containers ask for; the API server has filled in requests for limits."""
-    wanted = (container.get("resources") or {} for container in spec.get("containers") or ())
-    return frozenset(name for one in wanted for name in one.get("requests") or ())
+def _held(spec: Mapping[str, Any]) -> dict[str, Decimal]:
+    """What the containers ask for together; the API server has filled in requests for limits."""
+    found: dict[str, Decimal] = {}
+    for container in spec.get("containers") or ():
+        for name, amount in ((container.get("resources") or {}).get("requests") or {}).items():
+            found[name] = found.get(name, Decimal(0)) + quantity.parse(str(amount))
+    return found
 
 
 def _ended(state: Mapping[str, Any]) -> Ended | None:

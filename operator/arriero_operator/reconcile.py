@@ -69,8 +69,8 @@ class Reconciler:
             await self._only_report(now)
             return Result(farewell)
         soonest = await self._ask(now)
-        await self._rollouts.decide(now, self._clock())
-        self._registrations.look(now)
+        if await self._rollouts.decide(now, self._clock()):
+            self._registrations.look(now)
         now.outcome = await self._children.ensure(now)
         situation = assess(self._cache, now)
         await self._report(now, situation)

@@ -32,14 +32,14 @@ class Rollouts:
         self._settled: dict[Key, float] = {}
         self._exclusive: dict[Key, tuple[str, str]] = {}
 
-    async def decide(self, now: Round, moment: datetime) -> None:
-        """Put the method of replacement into the round. Raises KubeError."""
+    async def decide(self, now: Round, moment: datetime) -> bool:
+        """Put the method of replacement into the round; True: the plan is now to go back. Raises KubeError."""
         if now.plan.applied is None:
-            return
+            return False
         turnover = self._turnover(now, now.plan.applied.hash, moment)
-        limit = None
+        limit, given_up = None, False
         if now.plan.good is not None and now.plan.rejection is None and turnover.rollout.rollback:
-            if self._given_up(now, turnover):
+            if given_up := self._given_up(now, turnover):
                 turnover = self._turnover(now, now.applied, moment)
             else:
                 limit = rollback.deadline(turnover)
@@ -50,6 +50,7 @@ class Rollouts:
             due = (limit - moment).total_seconds()
             sooner = now.method.look_after
             now.method = replace(now.method, look_after=due if sooner is None else min(due, sooner))
+        return given_up
 
     def forget(self, key: Key) -> None:
         """The model is gone."""

@@ -172,7 +172,7 @@ def _replacing(t: Turnover, missing: int) -> Method:
     return Method(
         rolling={"maxSurge": 0, "maxUnavailable": missing},
         annotations={labels.REPLACING: f"{t.applied}.{missing}"},
-        reason="Replacing" if t.old or t.terminating or waiting else "",
+        reason="Replacing" if t.old or t.terminating or (waiting and not settled) else "",
         message=bounded(f"Old pods are taken down before new ones start: {why}."),
         look_after=look_after,
         expected=not settled,
@@ -186,8 +186,12 @@ def _kept(t: Turnover) -> int | None:
 
 
 def _missing(t: Turnover) -> int:
-    """The fewest that must be allowed to be missing for Kubernetes to take one old pod down."""
-    return max(1, 1 + t.replicas - len(t.old) - sum(pod.ready for pod in t.new))
+    """The fewest that must be allowed to be missing for Kubernetes to take one old pod down that has a place.
+
+    It takes those without a place first, which make no room.
+    """
+    placed = sum(pod.scheduled for pod in t.old)
+    return max(1, 1 + t.replicas - placed - sum(pod.ready for pod in t.new))
 
 
 def _raised(t: Turnover, missing: int) -> int:

@@ -13,6 +13,8 @@ _ACCELERATOR: Final = re.compile(r"Insufficient ([a-z0-9.-]+\.[a-z0-9-]+/[A-Za-z
 _CLAIM: Final = re.compile(r"persistentvolumeclaim \"[^\"]+\"|unbound immediate PersistentVolumeClaims")
 _COULD_FIT: Final = "No preemption victims found"
 _NEVER_FITS: Final = "Preemption is not helpful"
+_NOT_SAID: Final = "not eligible due to"
+"""The pod may not preempt, by its priority class: so the scheduler has not looked whether that would help."""
 _QUOTA: Final = "exceeded quota"
 _INSUFFICIENT: Final = re.compile(r"Insufficient ([A-Za-z0-9][A-Za-z0-9./_-]*[A-Za-z0-9])")
 _ONE_POD_VOLUME: Final = "ReadWriteOncePod"
@@ -36,13 +38,20 @@ def unplaced(pod: PodFacts) -> Failure | None:
 
 
 def waits_for(pod: PodFacts, holders: Iterable[PodFacts]) -> bool:
-    """Whether the scheduler says that the pod would fit if another left, and one of `holders` has what it lacks."""
+    """Whether the scheduler says that the pod would fit if another left, and one of `holders` has what it lacks.
+
+    Where the scheduler does not say whether it would, one of `holders` must have all that is lacking.
+    """
     words = pod.scheduling_message
-    if pod.scheduled or pod.scheduling_reason != "Unschedulable" or _COULD_FIT not in words:
+    if pod.scheduled or pod.scheduling_reason != "Unschedulable":
         return False
     lacking = set(_INSUFFICIENT.findall(words))
     anyway = _ONE_POD_VOLUME in words or _POD_COUNT in words
-    return any(anyway or lacking & holder.holds for holder in holders)
+    if _COULD_FIT in words:
+        return any(anyway or lacking & holder.holds.keys() for holder in holders)
+    if _NOT_SAID not in words:
+        return False
+    return any(lacking and all(pod.holds.get(x, 0) <= one.holds.get(x, 0) for x in lacking) for one in holders)
 
 
 def refused_pod(deployment: Mapping[str, Any] | None) -> Mapping[str, Any] | None:

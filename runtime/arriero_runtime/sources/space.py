@@ -5,11 +5,12 @@ import shutil
 from pathlib import Path
 from typing import Final
 
+from arriero_api import pod
 from arriero_api.contract import Phase
 from arriero_runtime.failing import StartError, start_error
 
-LIMIT_VARIABLE: Final = "ARRIERO_CACHE_LIMIT_BYTES"
-"""The cache volume's size limit, which a pod cannot see by itself: the kubelet evicts a pod that exceeds it."""
+LIMIT_VARIABLE: Final = pod.CACHE_LIMIT_VARIABLE
+"""The kubelet evicts a pod whose cache exceeds it."""
 _MIB: Final = 1024 * 1024
 _MARGIN_BYTES: Final = 64 * _MIB
 """Left for what engine and kernel libraries write beside the model."""

@@ -1,6 +1,7 @@
 """How pods of an older revision are replaced: the decisions, without a cluster."""
 
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -12,7 +13,8 @@ from arriero_operator.facts import PodFacts
 from tests.operator.reconcile.made import NEW, OLD, START, pod, ready, running
 from tests.support.kubectl import Object
 
-GPU = frozenset({"cpu", "nvidia.com/gpu"})
+GPU = {"cpu": Decimal(2), "nvidia.com/gpu": Decimal(1)}
+TWO = {"nvidia.com/gpu": Decimal(2)}
 COULD_FIT = (
     "0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) didn't match Pod's node affinity/selector. "
     "preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, 1 Preemption is not helpful."
@@ -20,6 +22,9 @@ COULD_FIT = (
 FITS_NOWHERE = (
     "0/2 nodes are available: 2 Insufficient nvidia.com/gpu. "
     "preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."
+)
+NO_PREEMPTION = (
+    "0/1 nodes are available: 1 Insufficient nvidia.com/gpu. preemption: not eligible due to preemptionPolicy=Never."
 )
 ONE_POD_VOLUME = (
     "0/1 nodes are available: 1 node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod "
@@ -74,11 +79,13 @@ def test_old_pods_are_surged_over_unless_none_of_them_serves() -> None:
 
 FLIPS = {
     "an accelerator that an old pod holds": ([old(), unplaced()], {}, True),
-    "a volume that one pod may mount": ([old(holds=frozenset()), unplaced(ONE_POD_VOLUME)], {}, True),
+    "no more than the old pod has, where it may not preempt": ([old(), unplaced(NO_PREEMPTION, holds=GPU)], {}, True),
+    "more than the old pod has, where it may not preempt": ([old(), unplaced(NO_PREEMPTION, holds=TWO)], {}, False),
+    "a volume that one pod may mount": ([old(holds={}), unplaced(ONE_POD_VOLUME)], {}, True),
     "a quota": ([old()], {"made": deployment(conditions=[quota()])}, True),
     "a quota that the new pod exceeds by itself": ([old()], {"made": deployment(conditions=[quota("4")])}, False),
     "accelerators that no node has": ([old(), unplaced(FITS_NOWHERE)], {}, False),
-    "an accelerator where the old pod has none": ([old(holds=frozenset({"cpu"})), unplaced()], {}, False),
+    "an accelerator where the old pod has none": ([old(holds={"cpu": Decimal(2)}), unplaced()], {}, False),
     "a pod that the scheduler has not seen yet": ([old(), pod("b", scheduled=False)], {}, False),
     "an accelerator of a pod that is being stopped": ([old(), unplaced(), old("c", deleting=True)], {}, False),
     "one that Kubernetes alone knows to be stopped": (
@@ -137,6 +144,8 @@ def test_right_after_the_choice_the_old_status_of_the_deployment_does_not_undo_i
 
 def test_with_fewer_pods_than_wanted_one_more_may_be_missing() -> None:
     assert decide([old(), unplaced(), unplaced(name="c")], replicas=2).rolling["maxUnavailable"] == 2
+    elsewhere = pod("z", OLD, scheduled=False)
+    assert decide([old(), elsewhere, unplaced()], replicas=2).rolling["maxUnavailable"] == 2
     crashing = pod("z", OLD, holds=GPU)
     assert decide([old(), old("c"), crashing, unplaced()], replicas=3).rolling["maxUnavailable"] == 1
 

@@ -238,3 +238,41 @@ def test_the_choice_outlives_the_operator(kubectl: Kubectl, operator: MakeOperat
     process.kill()
     operator_on(operator, kubectl, one, "operator-1")
     finish(kubectl, pods)
+
+
+def no_old_pod_is_left(pods: Pods, old: str) -> bool:
+    """One step of the kubelet; whether all live pods are of another revision and one of them serves."""
+    play(pods)
+    live = pods.live()
+    serving = [pod for pod in live if pod.get("status", {}).get("phase") == "Running"]
+    return old not in {revision(pod) for pod in live} and bool(serving)
+
+
+def test_a_change_that_also_asks_for_more_than_there_is_replaces_all_the_same(
+    kubectl: Kubectl, operator: MakeOperator, one: str
+) -> None:
+    operator_on(operator, kubectl, one)
+    pods = serve(kubectl)
+    (before,) = pods.live()
+    patch_spec(kubectl, "tiny", {**NEXT, "replicas": 2})
+    eventually(lambda: no_old_pod_is_left(pods, revision(before)), 60)
+    until(kubectl, "tiny", "Ready", "False", "AcceleratorsUnavailable", timeout=40)
+    until(kubectl, "tiny", "Available", "True")
+    until(kubectl, "tiny", "UpToDate", "True")
+
+
+def test_a_scale_up_in_the_middle_that_has_no_room_stops_no_rollout(kubectl: Kubectl, operator: MakeOperator) -> None:
+    with machine(kubectl, 2) as node:
+        operator_on(operator, kubectl, node)
+        pods = serve(kubectl, replicas=2)
+        (old,) = {revision(pod) for pod in pods.live()}
+        patch_spec(kubectl, "tiny", NEXT)
+
+        def half_way() -> bool:
+            pods.remove_deleted()
+            return any(revision(pod) != old and pod["spec"].get("nodeName") for pod in pods.live())
+
+        eventually(half_way, 40)
+        kubectl.run("scale", "im/tiny", "--replicas=3")
+        eventually(lambda: len(pods.live()) == 3)
+        eventually(lambda: no_old_pod_is_left(pods, old), 90)
