@@ -181,6 +181,11 @@ _ALL: Final = (
         "It is tried again; check the source if it lasts.",
     ),
     _fault(
+        "ChecksumMismatch",
+        "A fetched file is not the one that the source's commit holds.",
+        "It is fetched anew; check the mirror or proxy in front of the source (chart value hub.endpoint) if it lasts.",
+    ),
+    _fault(
         "CacheTooSmall",
         "The model does not fit into the cache volume.",
         "Raise spec.cache.emptyDir.sizeLimit, or use nodes with more ephemeral storage.",

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from tests.hub.faults import Fault
 from tests.hub.repository import File
 
 __all__ = ["send"]
@@ -15,11 +16,8 @@ CHUNK = 1 << 20
 STEPS_PER_SECOND = 10
 
 
-def send(request: Request, file: File, headers: dict[str, str], speed: int | None, end_at: int | None) -> Response:
-    """The answer to GET or HEAD of a file.
-
-    `speed` is in bytes per second (None: as fast as it goes); the connection breaks at `end_at` bytes of the file.
-    """
+def send(request: Request, file: File, headers: dict[str, str], speed: int | None, fault: Fault | None) -> Response:
+    """The answer to GET or HEAD of a file; `speed` is in bytes per second, None for as fast as it goes."""
     headers = {**headers, "Accept-Ranges": "bytes", "Content-Type": "application/octet-stream"}
     span = _span(request.headers.get("range", ""), file.size)
     if span is None:
@@ -31,8 +29,10 @@ def send(request: Request, file: File, headers: dict[str, str], speed: int | Non
         status, headers["Content-Range"] = 206, f"bytes {start}-{stop - 1}/{file.size}"
     if request.method == "HEAD":
         return Response(status_code=status, headers=headers)
+    end_at = fault.truncate_at if fault else None
     last = stop if end_at is None else max(start, min(stop, end_at))
-    return StreamingResponse(_chunks(file, start, last, speed), status, headers)
+    chunks = _chunks(file, start, last, speed)
+    return StreamingResponse(_garbled(chunks) if fault and fault.garbled else chunks, status, headers)
 
 
 def _span(header: str, size: int) -> tuple[int, int] | None:
@@ -55,3 +55,9 @@ async def _chunks(file: File, start: int, stop: int, speed: int | None) -> Async
             if speed:
                 await asyncio.sleep(len(chunk) / speed)
             yield chunk
+
+
+async def _garbled(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """As many bytes, others."""
+    async for chunk in chunks:
+        yield bytes(byte ^ 0xFF for byte in chunk)

@@ -83,7 +83,7 @@ class Endpoints:
 
     def _send(self, request: Request, file: File, headers: dict[str, str], fault: Fault | None) -> Response:
         speed = fault.bytes_per_second if fault and fault.bytes_per_second else self._state.bytes_per_second
-        return send(request, file, headers, speed, fault.truncate_at if fault else None)
+        return send(request, file, headers, speed, fault)
 
 
 def _name(request: Request) -> str:

@@ -27,17 +27,19 @@ class Fault:
     """Send bodies this slowly, for each connection."""
     truncate_at: int | None = None
     """Break the connection at this position of the file, also when a client resumes."""
+    garbled: bool = False
+    """Send a body of the right length with other content."""
     silent: bool = False
     """Never answer."""
 
     def __post_init__(self) -> None:
-        kinds = [self.status, self.bytes_per_second, self.truncate_at, self.silent or None]
+        kinds = [self.status, self.bytes_per_second, self.truncate_at, self.garbled or None, self.silent or None]
         if sum(kind is not None for kind in kinds) != 1:
-            raise ValueError("a fault needs exactly one of status, bytes_per_second, truncate_at, silent")
+            raise ValueError("a fault needs exactly one of status, bytes_per_second, truncate_at, garbled, silent")
 
     def hits(self, repository: str, path: str, body: bool) -> bool:
         """Whether it is about such a request."""
-        spoils_body = self.bytes_per_second is not None or self.truncate_at is not None
+        spoils_body = self.garbled or self.bytes_per_second is not None or self.truncate_at is not None
         return fnmatch(repository, self.repository) and fnmatch(path, self.path) and (body or not spoils_body)
 
 

@@ -75,9 +75,10 @@ def _of_hub(repository: str, revision: str, cache_dir: Path) -> Path:
 
 
 def _fetched(repository: str, revision: str, cache_dir: Path) -> Path:
-    commit, sizes = hub.listing(repository, revision)
-    _require(sorted(sizes), f"{repository} at revision {revision}")
-    remote = hub.RemoteModel(repository, revision, commit, tuple((path, sizes[path]) for path in FILES), SHELF)
+    listed = hub.listing(repository, revision)
+    _require(sorted(listed.sizes), f"{repository} at revision {revision}")
+    files = tuple((path, listed.sizes[path]) for path in FILES)
+    remote = hub.RemoteModel(repository, revision, listed.commit, files, SHELF, listed.digests)
     return download.fetch(remote, cache_dir, lambda percent, words: None)
 
 

@@ -4,6 +4,7 @@ The folder SHELF/OWNER--NAME/COMMIT appears when all files are there; until then
 """
 
 import fcntl
+import hashlib
 import shutil
 import time
 from collections import deque
@@ -16,6 +17,7 @@ from typing import Final
 from huggingface_hub import hf_hub_download
 
 from arriero_api.contract import Phase
+from arriero_runtime.failing import StartError, start_error
 from arriero_runtime.sources import access, space
 from arriero_runtime.sources.hub import RemoteModel
 from arriero_runtime.sources.hub_errors import explain
@@ -86,11 +88,28 @@ def _file(model: RemoteModel, path: str, partial: Path) -> None:
         endpoint=access.address(),
         token=access.token(),
     )
+    if digest := model.digests.get(path):
+        _verify(partial / path, digest, f"{model.repository}/{path}")
+
+
+def _verify(file: Path, digest: str, shown: str) -> None:
+    """A file that is not what the hub's commit holds is taken away, so that the next try fetches it anew."""
+    with file.open("rb") as handle:
+        found = hashlib.file_digest(handle, "sha256").hexdigest()
+    if found != digest:
+        file.unlink()
+        raise start_error(
+            "ChecksumMismatch",
+            f"{shown} has the SHA-256 {found[:12]}…, and the hub names {digest[:12]}….",
+            Phase.DOWNLOADING,
+        )
 
 
 def _raise_first(ended: set[Future[None]], model: RemoteModel) -> None:
     for future in ended:
         error = future.exception()
+        if isinstance(error, StartError):
+            raise error
         if isinstance(error, Exception):
             raise explain(error, model.repository, model.revision, Phase.DOWNLOADING) from error
 

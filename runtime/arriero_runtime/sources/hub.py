@@ -2,7 +2,8 @@
 
 import re
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from huggingface_hub import HfApi, ModelInfo
@@ -23,7 +24,8 @@ _PAUSES_SECONDS: Final = (1.0, 3.0)
 class RemoteModel:
     """A model as the hub lists it at one commit. `files` are the needed ones with their sizes in bytes.
 
-    `shelf` is the folder of the cache that it goes to: a repository may hold a model and an adapter too.
+    `shelf` is the folder of the cache that it goes to: a repository may hold a model and an adapter too. `digests` has
+    the SHA-256 of each file that the hub tells it of: those that are stored as large files, so all weights.
     """
 
     repository: str
@@ -31,6 +33,7 @@ class RemoteModel:
     commit: str
     files: tuple[tuple[str, int], ...]
     shelf: str = "models"
+    digests: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -45,8 +48,8 @@ def is_commit(revision: str) -> bool:
 def look_up(repository: str, revision: str) -> RemoteModel:
     """The model at a branch, tag or commit (empty: the main branch). Raises StartError."""
     wanted = revision or "main"
-    commit, sizes = listing(repository, wanted)
-    needed = tuple((path, sizes[path]) for path in files.needed(sizes))
+    listed = listing(repository, wanted)
+    needed = tuple((path, listed.sizes[path]) for path in files.needed(listed.sizes))
     if missing := files.lacks(path for path, _ in needed):
         raise start_error(
             "ModelIncomplete",
@@ -54,15 +57,29 @@ def look_up(repository: str, revision: str) -> RemoteModel:
             Phase.RESOLVING,
             remedy="Use a repository that holds the model in the transformers format.",
         )
-    return RemoteModel(repository, wanted, commit, needed)
+    return RemoteModel(repository, wanted, listed.commit, needed, digests=listed.digests)
 
 
-def listing(repository: str, revision: str) -> tuple[str, dict[str, int]]:
-    """The commit of a branch, tag or commit, and the sizes of its files in bytes. Raises StartError."""
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The commit of a branch, tag or commit, the sizes of its files in bytes, and the SHA-256 of the large ones."""
+
+    commit: str
+    sizes: Mapping[str, int]
+    digests: Mapping[str, str]
+
+
+def listing(repository: str, revision: str) -> Listing:
+    """What the hub has at a branch, tag or commit. Raises StartError."""
     info = _model_info(repository, revision)
     if info.sha is None:
         raise start_error("DownloadFailed", f"The hub names no commit for {repository}@{revision}.", Phase.RESOLVING)
-    return info.sha, {entry.rfilename: entry.size or 0 for entry in info.siblings or []}
+    entries = info.siblings or []
+    return Listing(
+        info.sha,
+        {entry.rfilename: entry.size or 0 for entry in entries},
+        {entry.rfilename: entry.lfs.sha256 for entry in entries if entry.lfs},
+    )
 
 
 def _model_info(repository: str, revision: str) -> ModelInfo:

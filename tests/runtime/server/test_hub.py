@@ -101,6 +101,17 @@ async def test_a_commit_that_is_there_needs_no_hub(hub: Hub, commit: str, tmp_pa
     assert await fetch(tmp_path, revision=commit) == first
 
 
+async def test_a_file_of_other_content_is_refused_and_fetched_anew(hub: Hub, commit: str, tmp_path: Path) -> None:
+    hub.fault(Fault(path="model.safetensors", garbled=True, times=1))
+    told = await failure(tmp_path)
+    assert told.reason == "ChecksumMismatch"
+    assert f"{NAME}/model.safetensors" in told.message
+    assert not download.folder(tmp_path / "cache", NAME, commit).exists()
+
+    place = await fetch(tmp_path)
+    assert (place / "model.safetensors").read_bytes() == bytes(SIZE)
+
+
 async def test_an_interrupted_fetch_keeps_the_files_that_are_complete(hub: Hub, commit: str, tmp_path: Path) -> None:
     hub.fault(Fault(path="model.safetensors", truncate_at=SIZE // 2))
     assert (await failure(tmp_path)).reason == "DownloadFailed"
