@@ -42,8 +42,8 @@ def deadline(t: Turnover) -> datetime | None:
 
 def _without_place(t: Turnover) -> bool:
     """An old pod has left for the new ones, and still none of those has a place."""
-    made_room = t.replacing and len(t.old) < t.replicas and not t.terminating
-    return made_room and t.settled >= SETTLED and not any(pod.scheduled for pod in t.new)
+    waited = t.made_room and not t.terminating and t.settled >= SETTLED
+    return waited and not any(pod.scheduled for pod in t.new)
 
 
 def _scaled_beyond_room(t: Turnover) -> bool:

@@ -76,9 +76,15 @@ class Turnover:
         return bool(self.old) or self.status.get("updatedReplicas", 0) < self.status.get("replicas", 0)
 
     @property
-    def replacing(self) -> bool:
-        """Whether it was decided before to take old pods down first for this revision."""
-        return _kept(self) is not None
+    def placed(self) -> int:
+        """Old pods that have a node."""
+        return sum(pod.scheduled for pod in self.old)
+
+    @property
+    def made_room(self) -> bool:
+        """Whether an old pod has left for the new ones since it was decided so."""
+        kept = _kept(self)
+        return kept is not None and self.placed < kept.placed
 
     @property
     def complete(self) -> bool:
@@ -96,6 +102,14 @@ class Turnover:
             since = facts.time(quota.get("lastTransitionTime")) or self.now
             return since, str(quota.get("message", "")), False
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What is kept of the decision to replace: how many pods may be missing, how many old ones had a node then."""
+
+    missing: int
+    placed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +150,12 @@ def _chosen(t: Turnover) -> Method:
         return Method(AT_ONCE)
     if t.rollout.strategy == "Surge":
         return Method(SURGE)
-    if (missing := _kept(t)) is not None:
-        return _replacing(t, _raised(t, missing))
+    if (kept := _kept(t)) is not None:
+        return _replacing(t, Choice(_raised(t, kept.missing), kept.placed))
     if not t.under_way:
         return Method(SURGE)
     if t.rollout.strategy == "Replace" or t.exclusive:
-        return _replacing(t, _missing(t))
+        return _replacing(t, Choice(_missing(t), t.placed))
     return _surging(t)
 
 
@@ -157,21 +171,21 @@ def _surging(t: Turnover) -> Method:
     wait = t.rollout.surge_wait_max_seconds if nominated else t.rollout.surge_wait_seconds
     until = since + timedelta(seconds=wait)
     if t.now >= until:
-        return _replacing(t, _missing(t))
+        return _replacing(t, Choice(_missing(t), t.placed))
     said = _waiting(words, f"an old pod is taken down for it at {facts.timestamp(until)}")
     return Method(SURGE, {}, "SurgeWaiting", said, (until - t.now).total_seconds(), expected=True)
 
 
-def _replacing(t: Turnover, missing: int) -> Method:
-    """Take old pods down first, so many that `missing` may be unavailable at once."""
+def _replacing(t: Turnover, choice: Choice) -> Method:
+    """Take old pods down first."""
     settled = not t.terminating and t.settled >= SETTLED
     waiting = len(t.new) < t.replicas or not all(pod.scheduled for pod in t.new)
     look_after = SETTLED - t.settled if waiting and not settled and not t.terminating else None
     chosen = "spec.rollout.strategy is Replace" if t.rollout.strategy == "Replace" else ""
     why = chosen or t.exclusive or "there is no room for a new one beside them"
     return Method(
-        rolling={"maxSurge": 0, "maxUnavailable": missing},
-        annotations={labels.REPLACING: f"{t.applied}.{missing}"},
+        rolling={"maxSurge": 0, "maxUnavailable": choice.missing},
+        annotations={labels.REPLACING: f"{t.applied}.{choice.missing}.{choice.placed}"},
         reason="Replacing" if t.old or t.terminating or (waiting and not settled) else "",
         message=bounded(f"Old pods are taken down before new ones start: {why}."),
         look_after=look_after,
@@ -179,10 +193,12 @@ def _replacing(t: Turnover, missing: int) -> Method:
     )
 
 
-def _kept(t: Turnover) -> int | None:
-    """How many may be missing, as it was decided before for this rollout; None where nothing was."""
-    revision, _, missing = t.annotations.get(labels.REPLACING, "").partition(".")
-    return int(missing) if revision == t.applied and missing.isdigit() else None
+def _kept(t: Turnover) -> Choice | None:
+    """What was decided before for this rollout; None where nothing was."""
+    revision, missing, placed = [*t.annotations.get(labels.REPLACING, "").split("."), "", ""][:3]
+    if revision != t.applied or not missing.isdigit() or not placed.isdigit():
+        return None
+    return Choice(int(missing), int(placed))
 
 
 def _missing(t: Turnover) -> int:
@@ -190,14 +206,17 @@ def _missing(t: Turnover) -> int:
 
     It takes those without a place first, which make no room.
     """
-    placed = sum(pod.scheduled for pod in t.old)
-    return max(1, 1 + t.replicas - placed - sum(pod.ready for pod in t.new))
+    return max(1, 1 + t.replicas - t.placed - sum(pod.ready for pod in t.new))
 
 
 def _raised(t: Turnover, missing: int) -> int:
-    """More, where a scale-up in the middle of the rollout has left no pod that may be taken down."""
-    stuck = not t.terminating and t.settled >= SETTLED and t.blocked() is not None
-    return max(missing, _missing(t)) if stuck and t.old and any(pod.scheduled for pod in t.new) else missing
+    """More, where a scale-up meanwhile has left no old pod that may be taken down.
+
+    Not where one has left and still no new pod has a place: then a further one would be lost for nothing.
+    """
+    stuck = bool(t.old) and not t.terminating and t.settled >= SETTLED and t.blocked() is not None
+    useful = any(pod.scheduled for pod in t.new) or not t.made_room
+    return max(missing, _missing(t)) if stuck and useful else missing
 
 
 def _nudge(t: Turnover) -> tuple[str, float | None]:

@@ -16,7 +16,7 @@ from tests.operator.reconcile.made import KILLED, NEW, NOT_FOUND, OLD, START, po
 from tests.operator.reconcile.test_rollout import deployment, old, quota, unplaced
 
 NO_ROOM = failure("AcceleratorsUnavailable", "Insufficient nvidia.com/gpu")
-REPLACING = deployment({labels.REPLACING: f"{NEW}.1"})
+REPLACING = deployment({labels.REPLACING: f"{NEW}.1.1"})
 HOUR = 3600
 
 

@@ -129,16 +129,16 @@ def test_before_an_old_pod_is_taken_down_it_is_told_when() -> None:
 
 
 def test_the_choice_lasts_for_its_rollout_and_no_longer() -> None:
-    kept = deployment({labels.REPLACING: f"{NEW}.1"}, replicas=1, updatedReplicas=1)
+    kept = deployment({labels.REPLACING: f"{NEW}.1.1"}, replicas=1, updatedReplicas=1)
     assert decide([old(deleting=True), unplaced()], made=kept).rolling == REPLACE
     assert decide([pod("b")], made=kept).rolling == REPLACE
     assert decide([ready("b")], made=kept) == Method(SURGE)
-    of_another = deployment({labels.REPLACING: f"{OLD}.1"})
+    of_another = deployment({labels.REPLACING: f"{OLD}.1.1"})
     assert decide([old(), pod("b")], made=of_another).rolling == SURGE
 
 
 def test_right_after_the_choice_the_old_status_of_the_deployment_does_not_undo_it() -> None:
-    stale = deployment({labels.REPLACING: f"{NEW}.1"}, observedGeneration=1, replicas=1, updatedReplicas=1)
+    stale = deployment({labels.REPLACING: f"{NEW}.1.1"}, observedGeneration=1, replicas=1, updatedReplicas=1)
     assert decide([ready("a", holds=GPU), unplaced()], made=stale).rolling == REPLACE
 
 
@@ -151,20 +151,22 @@ def test_with_fewer_pods_than_wanted_one_more_may_be_missing() -> None:
 
 
 def test_a_scale_up_in_the_middle_of_replacing_does_not_stop_it() -> None:
-    kept = deployment({labels.REPLACING: f"{NEW}.1"})
-    pods = [old(), ready("b", holds=GPU), unplaced(name="c")]
-    assert decide(pods, made=kept, replicas=3, settled=1.0).rolling["maxUnavailable"] == 1
-    assert decide(pods, made=kept, replicas=3, settled=SETTLED).rolling["maxUnavailable"] == 2
+    kept = deployment({labels.REPLACING: f"{NEW}.1.2"})
+    half = [old(), ready("b", holds=GPU), unplaced(name="c")]
+    assert decide(half, made=kept, replicas=3, settled=1.0).rolling["maxUnavailable"] == 1
+    assert decide(half, made=kept, replicas=3, settled=SETTLED).rolling["maxUnavailable"] == 2
+    nothing_done = [old(), old("c"), unplaced()]
+    assert decide(nothing_done, made=kept, replicas=3, settled=SETTLED).rolling["maxUnavailable"] == 2
 
 
 def test_no_further_pod_is_taken_down_while_none_of_the_new_ones_has_found_a_place() -> None:
-    kept = deployment({labels.REPLACING: f"{NEW}.1"})
+    kept = deployment({labels.REPLACING: f"{NEW}.1.3"})
     pods = [old(), old("c"), unplaced()]
     assert decide(pods, made=kept, replicas=3, settled=SETTLED).rolling["maxUnavailable"] == 1
 
 
 def test_after_the_old_pod_of_a_full_quota_has_gone_the_deployment_is_touched_few_times() -> None:
-    annotations = {labels.REPLACING: f"{NEW}.1"}
+    annotations = {labels.REPLACING: f"{NEW}.1.1"}
     seen: list[str] = []
     for second in range(120):
         made = deployment(annotations, conditions=[quota()])
@@ -172,5 +174,5 @@ def test_after_the_old_pod_of_a_full_quota_has_gone_the_deployment_is_touched_fe
         seen.append(annotations[labels.NUDGE])
     assert seen[0] != seen[1]
     assert len(set(seen)) == 8
-    waiting = decide([old(deleting=True)], made=deployment({labels.REPLACING: f"{NEW}.1"}, conditions=[quota()]))
+    waiting = decide([old(deleting=True)], made=deployment({labels.REPLACING: f"{NEW}.1.1"}, conditions=[quota()]))
     assert labels.NUDGE not in waiting.annotations
