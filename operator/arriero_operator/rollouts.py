@@ -10,7 +10,7 @@ from arriero_api import labels
 from arriero_operator.cache import Cache
 from arriero_operator.decide import rollback, rollout
 from arriero_operator.decide.plan import retry_of
-from arriero_operator.decide.rollout import Turnover
+from arriero_operator.decide.turnover import Turnover
 from arriero_operator.diagnose.model import model_failure
 from arriero_operator.keys import Key
 from arriero_operator.kube.errors import NotFound

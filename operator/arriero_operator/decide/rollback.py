@@ -5,7 +5,8 @@ from datetime import datetime, timedelta
 
 from arriero_api.contract import Failure
 from arriero_operator import facts
-from arriero_operator.decide.rollout import SETTLED, Turnover
+from arriero_operator.decide.rollout import SETTLED
+from arriero_operator.decide.turnover import Turnover
 from arriero_operator.diagnose import scheduling
 from arriero_operator.diagnose.failures import failure, known
 from arriero_operator.facts import PodFacts

@@ -4,14 +4,14 @@ What is decided is kept on the Deployment for as long as the rollout lasts; noth
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final
 
 from arriero_api import labels
-from arriero_api.types import Rollout
 from arriero_operator import facts
+from arriero_operator.decide.turnover import Choice, Turnover, kept
 from arriero_operator.diagnose import scheduling
 from arriero_operator.diagnose.failures import bounded
 from arriero_operator.diagnose.model import pod_failure
@@ -23,93 +23,6 @@ AT_ONCE: Final[Mapping[str, Any]] = {"maxSurge": 1, "maxUnavailable": "100%"}
 SETTLED: Final = 20.0
 """Seconds after the last pod has gone in which the scheduler has tried again for sure: its own back-off ends at 10."""
 _NUDGES: Final = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Turnover:
-    """What the replacement of pods is decided from.
-
-    `applied` is the revision of the Deployment's template, `replicas` how many are wanted. `exclusive` is a claim that
-    one pod or node only may mount, in words. `settled` is for how many seconds no pod has been terminating. `good` is
-    the revision that was last ready with all its replicas.
-    """
-
-    applied: str
-    replicas: int
-    rollout: Rollout
-    pods: Sequence[PodFacts]
-    deployment: Mapping[str, Any] | None
-    now: datetime
-    settled: float = 0.0
-    exclusive: str = ""
-    good: str = ""
-    live: Sequence[PodFacts] = field(init=False)
-    new: Sequence[PodFacts] = field(init=False)
-    old: Sequence[PodFacts] = field(init=False)
-
-    def __post_init__(self) -> None:
-        live = [pod for pod in self.pods if pod.live]
-        object.__setattr__(self, "live", live)
-        object.__setattr__(self, "new", [pod for pod in live if pod.revision == self.applied])
-        object.__setattr__(self, "old", [pod for pod in live if pod.revision != self.applied])
-
-    @property
-    def status(self) -> Mapping[str, Any]:
-        """The Deployment's status, empty where it speaks of an older Deployment than the one that stands."""
-        found = (self.deployment or {}).get("status") or {}
-        generation = (self.deployment or {}).get("metadata", {}).get("generation", 0)
-        return found if found.get("observedGeneration", -1) >= generation else {}
-
-    @property
-    def annotations(self) -> Mapping[str, str]:
-        """Of the Deployment."""
-        return (self.deployment or {}).get("metadata", {}).get("annotations") or {}
-
-    @property
-    def terminating(self) -> bool:
-        """Whether a pod is being stopped: it may hold what the new one waits for."""
-        return any(pod.deleting for pod in self.pods) or bool(self.status.get("terminatingReplicas"))
-
-    @property
-    def under_way(self) -> bool:
-        """Whether pods are being replaced; also by a restart, in which all are of one revision."""
-        return bool(self.old) or self.status.get("updatedReplicas", 0) < self.status.get("replicas", 0)
-
-    @property
-    def placed(self) -> int:
-        """Old pods that have a node."""
-        return sum(pod.scheduled for pod in self.old)
-
-    @property
-    def made_room(self) -> bool:
-        """Whether an old pod has left for the new ones since it was decided so."""
-        kept = _kept(self)
-        return kept is not None and self.placed < kept.placed
-
-    @property
-    def complete(self) -> bool:
-        """Whether all wanted pods are new and ready."""
-        return bool(self.status) and not self.under_way and sum(pod.ready for pod in self.new) >= self.replicas
-
-    def blocked(self) -> tuple[datetime, str, bool] | None:
-        """Since when a new pod waits for what an old one holds, in which words, and whether a node is nominated."""
-        holders = [pod for pod in self.old or self.new if pod.scheduled]
-        for pod in self.new:
-            if scheduling.waits_for(pod, holders):
-                return pod.created, pod.scheduling_message, bool(pod.nominated)
-        quota = scheduling.quota_refusal(self.deployment)
-        if quota is not None and len(self.live) <= self.replicas:
-            since = facts.time(quota.get("lastTransitionTime")) or self.now
-            return since, str(quota.get("message", "")), False
-        return None
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """What is kept of the decision to replace: how many pods may be missing, how many old ones had a node then."""
-
-    missing: int
-    placed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +63,8 @@ def _chosen(t: Turnover) -> Method:
         return Method(AT_ONCE)
     if t.rollout.strategy == "Surge":
         return Method(SURGE)
-    if (kept := _kept(t)) is not None:
-        return _replacing(t, Choice(_raised(t, kept.missing), kept.placed))
+    if (before := kept(t)) is not None:
+        return _replacing(t, Choice(_raised(t, before.missing), before.placed))
     if not t.under_way:
         return Method(SURGE)
     if t.rollout.strategy == "Replace" or t.exclusive:
@@ -191,14 +104,6 @@ def _replacing(t: Turnover, choice: Choice) -> Method:
         look_after=look_after,
         expected=not settled,
     )
-
-
-def _kept(t: Turnover) -> Choice | None:
-    """What was decided before for this rollout; None where nothing was."""
-    revision, missing, placed = [*t.annotations.get(labels.REPLACING, "").split("."), "", ""][:3]
-    if revision != t.applied or not missing.isdigit() or not placed.isdigit():
-        return None
-    return Choice(int(missing), int(placed))
 
 
 def _missing(t: Turnover) -> int:

@@ -9,7 +9,8 @@ from arriero_api import labels
 from arriero_api.contract import Failure
 from arriero_api.types import Rollout
 from arriero_operator.decide.rollback import verdict
-from arriero_operator.decide.rollout import SETTLED, Turnover
+from arriero_operator.decide.rollout import SETTLED
+from arriero_operator.decide.turnover import Turnover
 from arriero_operator.diagnose.failures import failure
 from arriero_operator.facts import PodFacts
 from tests.operator.reconcile.made import KILLED, NEW, NOT_FOUND, OLD, START, pod, ready, running

@@ -8,7 +8,8 @@ import pytest
 
 from arriero_api import labels
 from arriero_api.types import Rollout
-from arriero_operator.decide.rollout import AT_ONCE, SETTLED, SURGE, Method, Turnover, method
+from arriero_operator.decide.rollout import AT_ONCE, SETTLED, SURGE, Method, method
+from arriero_operator.decide.turnover import Turnover
 from arriero_operator.facts import PodFacts
 from tests.operator.reconcile.made import NEW, OLD, START, pod, ready, running
 from tests.support.kubectl import Object
