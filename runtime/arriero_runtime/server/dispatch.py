@@ -18,6 +18,7 @@ from arriero_runtime.server import answers
 from arriero_runtime.server.answers import Refusal
 from arriero_runtime.server.exchange import Exchange
 from arriero_runtime.server.routes import MAX_BODY_BYTES, Kind, Route
+from arriero_runtime.server.screen import screened
 
 _SERVING = (Phase.READY, Phase.DRAINING)
 
@@ -112,7 +113,7 @@ class Dispatcher:
         else:
             app = self.app if route.handler is None else partial(route.handler, self.app)
             if route.kind is Kind.WORK:
-                await self._work(app, route, scope, receive, send)
+                await self._work(partial(screened, app, route.voice), route, scope, receive, send)
             else:
                 await app(scope, receive, send)
 

@@ -1,0 +1,135 @@
+"""What a request's body may not hold, looked at before the engine's application reads it.
+
+The application checks each value of a body against every form that it might have, and collects all that is wrong. A few
+hundred KiB of wrong values can keep the whole process busy for minutes, in which no other request is answered.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from arriero_runtime.engine.protocol import AsgiApp, Message, Receive, Scope, Send
+from arriero_runtime.native.undone import OPENAI_PREFIX
+from arriero_runtime.server import ignored
+from arriero_runtime.server.answers import Refusal, Voice
+
+MAX_ENTRIES: Final = 10_000
+"""Of one list or object. Lists of token ids may be longer."""
+MAX_VALUES: Final = 50_000
+"""Of a body, those in lists of token ids left out."""
+_MAX_MARKS: Final = 5_000_000
+"""Commas, brackets and braces of a body, those in its texts included: more is not even parsed."""
+_TOKEN_IDS: Final = frozenset({"prompt", "tokens", "allowed_token_ids", "stop_token_ids"})
+_FREE: Final = frozenset({"messages", "tools", "metadata", "chat_template_kwargs"})
+"""Whose numbers are the client's or the template's business."""
+_TOLD_THERE: Final = "/v1/inference/"
+"""The Llama Stack routes tell of such texts and numbers themselves, in their way."""
+_SUSPECT: Final = re.compile(rb"\\u[dD][89a-fA-F]|\d{19}")
+"""Half a character, or a number of more than 64 bits, may follow from it."""
+_INT64: Final = range(-(2**63), 2**63)
+
+
+async def screened(app: AsgiApp, voice: Voice, scope: Scope, receive: Receive, send: Send) -> None:
+    """Read the body and hand it on, or refuse it in the API's voice."""
+    body = await _body(receive)
+    if body is None:
+        return
+    if refused := refusal(scope["path"].removeprefix(OPENAI_PREFIX), body):
+        await refused.send(send, voice)
+        return
+    given = False
+
+    async def replay() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    await app(scope, replay, send)
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """None when the client has gone, or its request was ended."""
+    chunks: list[bytes] = []
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        chunks.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return b"".join(chunks)
+
+
+def refusal(path: str, body: bytes) -> Refusal | None:
+    """What is wrong with the body; None also for one that is no JSON, of which the application tells."""
+    marks = sum(body.count(mark) for mark in (b",", b"[", b"{"))
+    if marks > _MAX_MARKS:
+        return _invalid("", f"has more than {_MAX_MARKS} values")
+    texts = not path.startswith(_TOLD_THERE)
+    if marks <= MAX_ENTRIES and not (texts and _SUSPECT.search(body)) and not ignored.may_be_named(path, body):
+        return None
+    try:
+        request = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(request, dict) and (found := ignored.refusal(path, request)):
+        return found
+    ids = _TOKEN_IDS | {"input"} if path.endswith("/embeddings") else _TOKEN_IDS
+    return _too_many(request, ids) or (_unusable(request) if texts else None)
+
+
+def _too_many(request: Any, ids: frozenset[str]) -> Refusal | None:
+    left = MAX_VALUES
+    stack: list[tuple[str, Any]] = [("", request)]
+    while stack:
+        where, value = stack.pop()
+        if not isinstance(value, dict | list) or (where.partition(".")[0] in ids and _is_numbers(value)):
+            continue
+        if len(value) > MAX_ENTRIES:
+            return _invalid(where, f"has {len(value)} entries; {MAX_ENTRIES} are allowed")
+        left -= len(value)
+        if left < 0:
+            return _invalid("", f"has more than {MAX_VALUES} values")
+        stack += _entries(where, value)
+    return None
+
+
+def _unusable(request: Any) -> Refusal | None:
+    """What cannot reach the engine's process: text that is none, and numbers that are too large."""
+    stack: list[tuple[str, Any]] = [("", request)]
+    while stack:
+        where, value = stack.pop()
+        if isinstance(value, str) and _is_broken(value):
+            return _invalid(where, "holds half of a surrogate pair, which is no text")
+        if isinstance(value, int) and value not in _INT64 and where.partition(".")[0] not in _FREE:
+            return _invalid(where, "is a number of more than 64 bits")
+        if isinstance(value, dict) and any(map(_is_broken, value)):
+            return _invalid(where, "has a name that holds half of a surrogate pair")
+        if isinstance(value, dict | list):
+            stack += _entries(where, value)
+    return None
+
+
+def _entries(where: str, value: dict[str, Any] | list[Any]) -> Iterator[tuple[str, Any]]:
+    for key, entry in value.items() if isinstance(value, dict) else enumerate(value):
+        yield (f"{where}.{key}" if where else str(key)), entry
+
+
+def _is_broken(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _is_numbers(value: dict[str, Any] | list[Any]) -> bool:
+    return isinstance(value, list) and all(type(entry) is int for entry in value)
+
+
+def _invalid(where: str, words: str) -> Refusal:
+    named = where[:100].encode(errors="replace").decode()
+    words = f"{named or 'The body of the request'} {words}."
+    return Refusal(400, "BadRequestError", words, extra={"param": named} if named else {})

@@ -1,0 +1,123 @@
+"""Bodies that would keep the engine's application busy, or that it would ignore in part, are refused before it."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arriero_runtime.server import screen
+from tests.runtime.server.harness import Running, error_of, options_for, running
+
+CHAT = "/v1/chat/completions"
+COMPLETION = "/v1/completions"
+
+
+@pytest.fixture
+async def server(tmp_path: Path) -> AsyncIterator[Running]:
+    async with running(options_for(tmp_path)) as found:
+        yield found
+
+
+def refused(path: str, **request: Any) -> dict[str, Any] | None:
+    found = screen.refusal(path, json.dumps({"model": "one", **request}).encode())
+    if found is None:
+        return None
+    assert found.status == 400
+    error: dict[str, Any] = json.loads(found.body)["error"]
+    return error
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "instead"),
+    [
+        (CHAT, "guided_json", "structured_outputs"),
+        (COMPLETION, "guided_regex", "structured_outputs"),
+        (COMPLETION, "guided_choice", "structured_outputs"),
+        (CHAT, "guided_grammar", "structured_outputs"),
+        ("/v1/responses", "guided_json", "text"),
+        ("/v1/responses", "max_tokens", "max_output_tokens"),
+        (CHAT, "functions", "tools"),
+        (COMPLETION, "best_of", '"n"'),
+    ],
+)
+def test_a_parameter_that_would_be_ignored_is_refused_with_what_to_use(path: str, name: str, instead: str) -> None:
+    error = refused(path, **{name: {"type": "object"}})
+    assert error is not None
+    assert error["param"] == name
+    assert instead in error["message"]
+
+
+@pytest.mark.parametrize("extra", [{"best_of": 1}, {"guided_json": None}, {"function_call": "none"}, {"user": "x"}])
+def test_a_parameter_without_effect_is_let_through(extra: dict[str, Any]) -> None:
+    assert refused(CHAT, **extra) is None
+
+
+def test_the_name_of_a_parameter_inside_a_text_is_only_text() -> None:
+    assert refused(COMPLETION, prompt='{"guided_json": 1}') is None
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"messages": [{}] * 10_001},
+        {"messages": [1] * 10_001},
+        {"prompt": [None] * 10_001},
+        {"logit_bias": {str(key): None for key in range(10_001)}},
+        {"messages": [{"role": "user", "content": [{}] * 5_000}] * 11},
+        {"stop": [""] * 6_000_000},
+    ],
+    ids=["objects", "numbers", "prompt", "object", "nested", "not even parsed"],
+)
+def test_a_flood_of_values_is_refused(request_: dict[str, Any]) -> None:
+    assert refused(CHAT, **request_) is not None
+
+
+def test_a_name_that_is_no_text_can_be_told() -> None:
+    error = refused(CHAT, **{"\ud800": [1] * 10_001})
+    assert error is not None
+    assert error["param"] == "?"
+
+
+def test_long_lists_of_token_ids_and_long_texts_are_let_through() -> None:
+    assert refused(COMPLETION, prompt=[1] * 200_000) is None
+    assert refused(COMPLETION, prompt=[[1] * 20_000, [2] * 20_000]) is None
+    assert refused("/v1/embeddings", input=[1] * 20_000) is None
+    assert refused(CHAT, messages=[{"role": "user", "content": "{a, [b], c}" * 50_000}]) is None
+    assert refused("/v1/responses", input=[1] * 20_000) is not None
+
+
+@pytest.mark.parametrize(
+    ("request_", "param"),
+    [
+        ({"stop": ["\ud800"]}, "stop.0"),
+        ({"vllm_xargs": {"a": "\udfff"}}, "vllm_xargs.a"),
+        ({"vllm_xargs": {"\ud800": "a"}}, "vllm_xargs"),
+        ({"top_k": 2**70}, "top_k"),
+        ({"structured_outputs": {"json": {"maximum": 10**30}}}, "structured_outputs.json.maximum"),
+    ],
+)
+def test_what_cannot_reach_the_engine_is_the_clients_fault(request_: dict[str, Any], param: str) -> None:
+    error = refused(COMPLETION, **request_)
+    assert error is not None
+    assert error["param"] == param
+
+
+def test_whole_surrogate_pairs_large_numbers_of_messages_and_fractions_are_let_through() -> None:
+    assert refused(CHAT, messages=[{"role": "user", "content": "\U0001f600"}], metadata={"id": 10**30}) is None
+    assert refused(COMPLETION, prompt="x", temperature=0.1234567890123456789) is None
+
+
+@pytest.mark.parametrize("body", [b"[" * 200_000, b"\\ud800", b'{"a": ' + b"9" * 5_000 + b"}", b"\xff,\\ud800"])
+def test_what_is_no_json_is_left_to_the_application(body: bytes) -> None:
+    assert screen.refusal(COMPLETION, body) is None
+
+
+async def test_a_refusal_reaches_the_client_in_the_form_of_its_api(server: Running) -> None:
+    answer = await server.client.post(CHAT, json={"model": "one", "guided_regex": "a"})
+    assert (answer.status_code, error_of(answer)["param"]) == (400, "guided_regex")
+    assert not server.engine.started.is_set()
+    native = await server.client.post("/v1/inference/completion", json={"content": [{}] * 10_001})
+    assert native.status_code == 400
+    assert "10000 are allowed" in native.json()["detail"]
