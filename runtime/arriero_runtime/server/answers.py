@@ -117,3 +117,18 @@ def cut_off() -> Refusal:
         "The request was ended because this replica stops (spec.serving.drainSeconds is over).",
         {"retry-after": "1", "connection": "close"},
     )
+
+
+def failed() -> Refusal:
+    """The application ended with an error that it did not tell."""
+    return Refusal(500, "InternalServerError", "The request failed inside the server; its log says why.")
+
+
+def engine_gone() -> Refusal:
+    """The engine has died, or the server can otherwise not go on."""
+    return Refusal(
+        503,
+        "ServiceUnavailableError",
+        "The request was ended because this replica's engine has failed; it starts anew.",
+        {"retry-after": str(RETRY_SECONDS), "connection": "close"},
+    )

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from arriero_runtime.engine.protocol import AsgiApp, Message, Receive, Scope, Send
-from arriero_runtime.server.answers import OPENAI, Refusal, Voice, too_large
+from arriero_runtime.server.answers import OPENAI, Refusal, Voice, failed, too_large
 
 _LEAVE_SECONDS: Final = 5.0
 """How long an application may take to notice that its client has gone."""
@@ -57,7 +57,8 @@ class Exchange:
             self._cut.set_result(refusal)
 
     async def run(self, app: AsgiApp, scope: Scope) -> None:
-        """Until the application has answered, or the exchange is cut. Raises what the application raises."""
+        """Until the application has answered, or the exchange is cut. An error of the application is logged, and told
+        to the client as far as its answer has not ended."""
         task = asyncio.ensure_future(app(scope, self._incoming, self._outgoing))
         try:
             await self._done_or_cut(task)
@@ -68,8 +69,9 @@ class Exchange:
         finally:
             if not task.done():
                 task.cancel()
-        if not self._cut.done():
-            task.result()
+        if not self._cut.done() and not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a request failed", exc_info=error)
+            await self._bounded_last_words(failed())
 
     async def _done_or_cut(self, other: "asyncio.Future[Any]") -> None:
         both: set[asyncio.Future[Any]] = {other, self._cut}
@@ -92,7 +94,9 @@ class Exchange:
         elif self._stream:
             event = f"data: {self._voice.event(refusal)}\n\n".encode()
             await self._send({"type": "http.response.body", "body": event + self._voice.end})
-        # An answer that is not a stream and broke off in the middle has no proper end: the connection is closed.
+        else:
+            # An answer that is not a stream and broke off in the middle has no proper end.
+            self._abort()
 
     async def _incoming(self) -> Message:
         if self._cut.done():

@@ -15,6 +15,7 @@ from arriero_runtime.engine.protocol import Engine, EngineLoader
 from arriero_runtime.failing import StartError, failure
 from arriero_runtime.lifecycle import LifeCycle
 from arriero_runtime.server import http
+from arriero_runtime.server.answers import engine_gone
 from arriero_runtime.server.bringup import BringUp
 from arriero_runtime.server.dispatch import Dispatcher
 from arriero_runtime.server.drain import drain
@@ -145,7 +146,9 @@ class Serving:
         self.dispatcher.refusing = True
         self.life.fail(found)
         self._post(Failed(found))
-        await self.dispatcher.idle(_LAST_WORDS_SECONDS)
+        if not await self.dispatcher.idle(_LAST_WORDS_SECONDS):
+            self.dispatcher.cut_all(engine_gone())
+            await self.dispatcher.idle(_LAST_WORDS_SECONDS)
         return 1
 
     async def _follow_registrations(self) -> None:

@@ -107,3 +107,22 @@ async def test_the_time_of_a_request_ends_also_for_a_real_client_that_stops_read
         assert not got.endswith(b"0\r\n\r\n")
         writer.close()
         await writer.wait_closed()
+
+
+@pytest.mark.parametrize("begun", ["not yet", "stream", "whole"])
+async def test_an_error_of_the_application_is_told_in_the_form_of_the_api(begun: str) -> None:
+    client = Client()
+
+    async def broken(scope: Scope, receive: Receive, send: Send) -> None:
+        if begun != "not yet":
+            headers = STREAM if begun == "stream" else []
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await send({"type": "http.response.body", "body": b"data: x\n\n", "more_body": True})
+        raise RuntimeError("broken")
+
+    await Exchange(client.receive, client.send, 100, abort=client.abort).run(broken, {})
+    assert client.aborted.is_set() == (begun == "whole")
+    if begun != "whole":
+        assert b'"type": "InternalServerError"' in client.got[-1]["body"]
+        assert not client.got[-1].get("more_body", False)
+    assert b"broken" not in client.got[-1]["body"]

@@ -153,6 +153,18 @@ async def test_a_dead_engine_is_told_within_seconds(tmp_path: Path) -> None:
         assert [m.failure.reason for m in server.heard(Failed)] == ["EngineDied"]
 
 
+async def test_requests_under_way_when_the_engine_dies_end_in_order(tmp_path: Path) -> None:
+    async with running(options_for(tmp_path)) as server, server.open_stream() as lines:
+        whole = asyncio.create_task(server.chat(fake="wait"))
+        await eventually_async(lambda: server.serving.dispatcher.in_flight == 2)
+        server.engine.errored = True
+        rest = [line async for line in lines if line]
+        answer = await whole
+    assert (answer.status_code, error_of(answer)["type"]) == (503, "ServiceUnavailableError")
+    assert '"code": 503' in rest[0]
+    assert rest[1] == "data: [DONE]"
+
+
 async def test_a_stop_while_starting_ends_at_once(tmp_path: Path) -> None:
     async with running(options_for(tmp_path), ready=False) as server:
         await server.reach(Phase.LOADING)
