@@ -1,9 +1,11 @@
 """uvicorn on one port, from the first second on; its life is ours, not that of signals."""
 
+import asyncio
 import contextlib
+import importlib
 import socket
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, Literal
 
 import uvicorn
 
@@ -34,6 +36,8 @@ def make(app: AsgiApp) -> HttpServer:
     return HttpServer(
         uvicorn.Config(
             app,
+            http=_connection(),
+            ws="none",  # an offer of a websocket is not taken
             lifespan="off",
             log_config=None,
             access_log=False,
@@ -43,6 +47,17 @@ def make(app: AsgiApp) -> HttpServer:
             timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         )
     )
+
+
+def _connection() -> type[asyncio.Protocol] | Literal["h11"]:
+    """The faster parser where the engine has brought it along, with its bounds; uvicorn's other one has its own."""
+    try:
+        importlib.import_module("httptools")
+    except ImportError:
+        return "h11"
+    from arriero_runtime.server.connection import Connection
+
+    return Connection
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -1,0 +1,80 @@
+"""What one connection may do: a head is bounded in size and time, an offer of another protocol is not taken."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from arriero_runtime.server import http
+from tests.runtime.server.harness import Running, options_for, running
+
+BODY = b'{"model": "one"}'
+HEAD = b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 16\r\n"
+
+
+@pytest.fixture
+async def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Running]:
+    monkeypatch.setattr(http, "_KEEP_ALIVE_SECONDS", 1)
+    async with running(options_for(tmp_path)) as found:
+        yield found
+
+
+async def talk(server: Running, *pieces: bytes) -> bytes:
+    """Everything that comes back until the server ends the connection; the pieces are sent apart."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.options.port)
+    for piece in pieces:
+        writer.write(piece)
+        await writer.drain()
+        await asyncio.sleep(0)
+    got = await asyncio.wait_for(reader.read(), 10)
+    writer.close()
+    return got
+
+
+@pytest.mark.parametrize("protocol", [b"h2c", b"websocket"])
+@pytest.mark.parametrize("apart", [True, False])
+async def test_a_request_that_offers_another_protocol_is_answered_without_it(
+    server: Running, protocol: bytes, apart: bool
+) -> None:
+    offer = b"connection: Upgrade, HTTP2-Settings\r\nupgrade: " + protocol + b"\r\nhttp2-settings: AAMAAABk\r\n\r\n"
+    pieces = (HEAD + offer, BODY) if apart else (HEAD + offer + BODY,)
+    assert b"Paris" in await talk(server, *pieces)
+
+
+async def test_the_next_request_of_such_a_connection_is_answered_too(server: Running) -> None:
+    offer = b"connection: upgrade\r\nupgrade: h2c\r\n\r\n"
+    got = await talk(server, HEAD + offer + BODY + HEAD + b"\r\n" + BODY)
+    assert got.count(b"Paris") == 2
+
+
+async def test_connect_is_refused_and_ends(server: Running) -> None:
+    assert b" 40" in (await talk(server, b"CONNECT /v1/models HTTP/1.1\r\nhost: x\r\n\r\n")).split(b"\r\n")[0]
+
+
+@pytest.mark.parametrize("head", [b"GET /health HTTP/1.1\r\nx: ", b"GET /"], ids=["headers", "path"])
+async def test_a_head_without_end_is_refused(server: Running, head: bytes) -> None:
+    assert b" 400 " in await talk(server, head, *[b"a" * 30_000] * 3)
+
+
+async def test_a_connection_without_a_whole_head_is_ended_however_slowly_it_comes(server: Running) -> None:
+    assert await talk(server) == b""
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.options.port)
+
+    async def drip() -> None:
+        while True:
+            writer.write(b"x")
+            await writer.drain()
+            await asyncio.sleep(0.1)
+
+    writer.write(b"GET /health HTTP/1.1\r\nx: ")
+    dripping = asyncio.create_task(drip())
+    assert await asyncio.wait_for(reader.read(), 10) == b""
+    dripping.cancel()
+    await asyncio.gather(dripping, return_exceptions=True)
+    writer.close()
+
+
+async def test_a_body_that_nobody_waits_for_does_not_keep_the_connection(server: Running) -> None:
+    got = await talk(server, b"POST /nowhere HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n", b"x")
+    assert b" 404 " in got.split(b"\r\n")[0]
