@@ -7,6 +7,7 @@ hundred KiB of wrong values can keep the whole process busy for minutes, in whic
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
 from arriero_runtime.engine.protocol import AsgiApp, Message, Receive, Scope, Send
@@ -14,10 +15,18 @@ from arriero_runtime.native.undone import OPENAI_PREFIX
 from arriero_runtime.server import ignored
 from arriero_runtime.server.answers import Refusal, Voice
 
-MAX_ENTRIES: Final = 10_000
-"""Of one list or object. Lists of token ids may be longer."""
-MAX_VALUES: Final = 50_000
-"""Of a body, those in lists of token ids left out."""
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Most entries of one list or object, and most values of a body. Lists of token ids count for neither."""
+
+    entries: int
+    values: int
+
+
+LIMITS: Final = Limits(10_000, 50_000)
+NARROW: Final = {"/v1/responses": Limits(1_000, 20_000)}
+"""Each item may have so many forms there that a wrong one costs a millisecond and more."""
 _MAX_MARKS: Final = 5_000_000
 """Commas, brackets and braces of a body, those in its texts included: more is not even parsed."""
 _TOKEN_IDS: Final = frozenset({"prompt", "tokens", "allowed_token_ids", "stop_token_ids"})
@@ -68,7 +77,8 @@ def refusal(path: str, body: bytes) -> Refusal | None:
     if marks > _MAX_MARKS:
         return _invalid("", f"has more than {_MAX_MARKS} values")
     texts = not path.startswith(_TOLD_THERE)
-    if marks <= MAX_ENTRIES and not (texts and _SUSPECT.search(body)) and not ignored.may_be_named(path, body):
+    limits = NARROW.get(path, LIMITS)
+    if marks <= limits.entries and not (texts and _SUSPECT.search(body)) and not ignored.may_be_named(path, body):
         return None
     try:
         request = json.loads(body)
@@ -77,21 +87,21 @@ def refusal(path: str, body: bytes) -> Refusal | None:
     if isinstance(request, dict) and (found := ignored.refusal(path, request)):
         return found
     ids = _TOKEN_IDS | {"input"} if path.endswith("/embeddings") else _TOKEN_IDS
-    return _too_many(request, ids) or (_unusable(request) if texts else None)
+    return _too_many(request, ids, limits) or (_unusable(request) if texts else None)
 
 
-def _too_many(request: Any, ids: frozenset[str]) -> Refusal | None:
-    left = MAX_VALUES
+def _too_many(request: Any, ids: frozenset[str], limits: Limits) -> Refusal | None:
+    left = limits.values
     stack: list[tuple[str, Any]] = [("", request)]
     while stack:
         where, value = stack.pop()
         if not isinstance(value, dict | list) or (where.partition(".")[0] in ids and _is_numbers(value)):
             continue
-        if len(value) > MAX_ENTRIES:
-            return _invalid(where, f"has {len(value)} entries; {MAX_ENTRIES} are allowed")
+        if len(value) > limits.entries:
+            return _invalid(where, f"has {len(value)} entries; {limits.entries} are allowed")
         left -= len(value)
         if left < 0:
-            return _invalid("", f"has more than {MAX_VALUES} values")
+            return _invalid("", f"has more than {limits.values} values")
         stack += _entries(where, value)
     return None
 

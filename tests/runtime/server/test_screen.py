@@ -74,6 +74,11 @@ def test_a_flood_of_values_is_refused(request_: dict[str, Any]) -> None:
     assert refused(CHAT, **request_) is not None
 
 
+def test_where_a_wrong_item_costs_more_fewer_are_allowed() -> None:
+    assert refused("/v1/responses", input=[{}] * 1_001) is not None
+    assert refused(CHAT, messages=[{}] * 1_001) is None
+
+
 def test_a_name_that_is_no_text_can_be_told() -> None:
     error = refused(CHAT, **{"\ud800": [1] * 10_001})
     assert error is not None
