@@ -34,8 +34,10 @@ _FREE: Final = frozenset({"messages", "tools", "metadata", "chat_template_kwargs
 """Whose numbers are the client's or the template's business."""
 _TOLD_THERE: Final = "/v1/inference/"
 """The Llama Stack routes tell of such texts and numbers themselves, in their way."""
-_SUSPECT: Final = re.compile(rb"\\u[dD][89a-fA-F]|\d{19}")
-"""Half a character, or a number of more than 64 bits, may follow from it."""
+_OBJECT: Final = "structured_outputs"
+"""A parameter that the application takes for an object without looking."""
+_SUSPECT: Final = re.compile(rb'\\u[dD][89a-fA-F]|\d{19}|"structured_outputs"')
+"""Half a character, a number of more than 64 bits, or that parameter."""
 _INT64: Final = range(-(2**63), 2**63)
 
 
@@ -107,7 +109,9 @@ def _too_many(request: Any, ids: frozenset[str], limits: Limits) -> Refusal | No
 
 
 def _unusable(request: Any) -> Refusal | None:
-    """What cannot reach the engine's process: text that is none, and numbers that are too large."""
+    """What cannot reach the engine's process: text that is none, numbers that are too large, and what is no object."""
+    if isinstance(request, dict) and not isinstance(request.get(_OBJECT), dict | None):
+        return _invalid(_OBJECT, "must be an object")
     stack: list[tuple[str, Any]] = [("", request)]
     while stack:
         where, value = stack.pop()

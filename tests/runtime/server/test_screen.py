@@ -100,6 +100,8 @@ def test_long_lists_of_token_ids_and_long_texts_are_let_through() -> None:
         ({"vllm_xargs": {"a": "\udfff"}}, "vllm_xargs.a"),
         ({"vllm_xargs": {"\ud800": "a"}}, "vllm_xargs"),
         ({"top_k": 2**70}, "top_k"),
+        ({"structured_outputs": "a+"}, "structured_outputs"),
+        ({"structured_outputs": []}, "structured_outputs"),
         ({"structured_outputs": {"json": {"maximum": 10**30}}}, "structured_outputs.json.maximum"),
     ],
 )
@@ -112,6 +114,8 @@ def test_what_cannot_reach_the_engine_is_the_clients_fault(request_: dict[str, A
 def test_whole_surrogate_pairs_large_numbers_of_messages_and_fractions_are_let_through() -> None:
     assert refused(CHAT, messages=[{"role": "user", "content": "\U0001f600"}], metadata={"id": 10**30}) is None
     assert refused(COMPLETION, prompt="x", temperature=0.1234567890123456789) is None
+    assert refused(COMPLETION, prompt="x", structured_outputs={"regex": "a"}) is None
+    assert refused(COMPLETION, prompt="x", structured_outputs=None) is None
 
 
 @pytest.mark.parametrize("body", [b"[" * 200_000, b"\\ud800", b'{"a": ' + b"9" * 5_000 + b"}", b"\xff,\\ud800"])
