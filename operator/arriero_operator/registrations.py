@@ -38,6 +38,7 @@ class LiveRegistrations:
         self._kube = kube
         self._cache = cache
         self._proven: dict[Key, dict[str, str]] = {}
+        self._looked: set[Key] = set()
 
     def look(self, now: Round) -> None:
         """Put into the round what the applied revision and every one with pods is to serve, and who has proven it."""
@@ -47,8 +48,10 @@ class LiveRegistrations:
         hashes = {revision.hash, *(pod.revision for pod in observed.pods if pod.revision)}
         now.registrations = {one: self.wanted(now, one) for one in sorted(hashes)}
         said = registered.announced(observed.before.get("names") or (), now.moment)
-        if said == {one.name for one in now.registrations[revision.hash].content.names}:
-            self._trust(now)
+        if now.key not in self._looked:
+            self._looked.add(now.key)
+            if said == {one.name for one in now.registrations[revision.hash].content.names}:
+                self._trust(now)
         now.proven = {
             pod.uid
             for pod in observed.pods
@@ -121,6 +124,8 @@ class LiveRegistrations:
     def retain(self, key: Key, uids: Iterable[str]) -> None:
         """Forget pods of the model that are gone."""
         kept = set(uids)
+        if not kept:
+            self._looked.discard(key)
         known = {uid: proof for uid, proof in self._proven.pop(key, {}).items() if uid in kept}
         if known:
             self._proven[key] = known

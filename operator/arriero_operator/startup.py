@@ -35,7 +35,7 @@ RIGHTS: Final[tuple[tuple[Kind, str, tuple[str, ...]], ...]] = (
     (DEPLOYMENTS, "", _OWN),
     (SERVICES, "", _OWN),
     (BUDGETS, "", _REMOVED),
-    (PODS, "", ("list", "watch", "patch")),
+    (PODS, "", (*_WATCH, "patch")),
     (EVENTS, "", ("create",)),
     (CLAIMS, "", ("get",)),
 )

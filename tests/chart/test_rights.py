@@ -66,7 +66,7 @@ def test_nothing_may_be_deleted_but_revisions_and_budgets_and_no_event_may_be_ch
         "poddisruptionbudgets",
     }
     assert {right[2] for right in granted if right[1] == "events"} == {"create"}
-    assert {right[2] for right in granted if right[1] == "pods"} == {"list", "watch", "patch"}
+    assert {right[2] for right in granted if right[1] == "pods"} == {"get", "list", "watch", "patch"}
 
 
 def test_both_ways_to_install_grant_the_same_in_a_watched_namespace() -> None:

@@ -49,7 +49,7 @@ def name_states(
     by_name = {one.name: one for one in adapters}
     settled = ready > 0 and proven >= ready
     found = []
-    kept = {name["name"] for name in before if name["state"] == REGISTERED}
+    kept = {(name["name"], name["kind"]) for name in before if name["state"] == REGISTERED}
     for one in wanted:
         if one.name in lost:
             loss = lost[one.name]
@@ -58,7 +58,7 @@ def name_states(
         if one.kind is NameKind.ADAPTER and one.name in by_name:
             found.append(by_name[one.name])
             continue
-        served = settled or (one.name in kept and ready > 0)
+        served = settled or ((one.name, one.kind.value) in kept and ready > 0)
         pods = ready if served else proven
         found.append(NameState(one.name, one.kind.value, REGISTERED if served else REGISTERING, pods))
     if not ready:

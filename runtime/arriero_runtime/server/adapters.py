@@ -22,6 +22,8 @@ from arriero_runtime.sources import adapters as source
 _AT_ONCE: Final = 4
 _PAUSES: Final = (5.0, 15.0, 30.0, 60.0, 300.0)
 """Seconds before a failure that may pass is tried again; the last one for good."""
+_MENDED_ELSEWHERE: Final = ("AdapterNotFound", "AdapterUnauthorized")
+"""Someone may upload the adapter or grant access without touching the resource: looked at again, rarely."""
 _MESSAGE: Final = 300
 """Characters of a message: the status of many adapters must stay small."""
 log = logging.getLogger(__name__)
@@ -111,7 +113,7 @@ class Adapters:
             log.info("adapter %s is taken away", entry.wanted.name)
 
     async def _bring(self, entry: _Entry, place: Place) -> None:
-        """Until it is registered, or has failed in a way that trying again cannot mend."""
+        """Until it is registered, or has failed in a way that only another entry can mend."""
         tries = 0
         while True:
             try:
@@ -128,7 +130,9 @@ class Adapters:
                 self._publish()
                 return
             if entry.failure is not None and reasons.reason(entry.failure.reason).permanent:
-                return
+                if entry.failure.reason not in _MENDED_ELSEWHERE:
+                    return
+                tries = len(_PAUSES)
             await asyncio.sleep(_PAUSES[min(tries, len(_PAUSES) - 1)])
             tries += 1
 

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from arriero_api import crd, labels
+from arriero_operator.cache import CACHED
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.errors import NotFound, Unavailable
 from arriero_operator.kube.protocol import Object
-from arriero_operator.startup import StartupError, check_crd, check_rights, rights
+from arriero_operator.startup import RIGHTS, StartupError, check_crd, check_rights, rights
 from tests.support.virtual_time import run_virtual
 
 
@@ -95,3 +96,9 @@ def test_without_named_namespaces_rights_in_all_are_needed() -> None:
 async def test_a_real_api_server_with_our_crd_and_all_rights_passes(kube: ApiServer, namespace: str) -> None:
     await check_crd(kube)
     await check_rights(kube, rights((), namespace))
+
+
+def test_all_that_is_cached_may_be_listed_watched_and_fetched_again() -> None:
+    allowed = {(kind, verb) for kind, subresource, verbs in RIGHTS for verb in verbs if not subresource}
+    needed = {(kind, verb) for kind in CACHED for verb in ("get", "list", "watch")}
+    assert needed <= allowed

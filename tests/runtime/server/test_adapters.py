@@ -213,6 +213,19 @@ async def test_a_failure_that_may_pass_is_tried_again(
         await registered(server, wanted)
 
 
+async def test_an_adapter_that_is_uploaded_later_is_found(
+    tmp_path: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adapters, "_PAUSES", (60.0, 0.05))
+    options, engine = prepare(tmp_path)
+    wanted = entry("support", f"hf://{REPOSITORY}")
+    write(options.registrations, wanted)
+    async with running(options, engine=engine) as server:
+        assert failure(server, "support").reason == "AdapterNotFound"
+        hub.add_repo(REPOSITORY, adapter(tmp_path / "model", tmp_path / "a"))
+        await registered(server, wanted)
+
+
 def test_a_repository_without_an_adapter_is_told(tmp_path: Path, hub: Hub) -> None:
     (tmp_path / "repo").mkdir()
     (tmp_path / "repo" / "adapter_model.bin").write_bytes(b"weights")
