@@ -18,7 +18,7 @@ from arriero_runtime.server import answers
 from arriero_runtime.server.answers import Refusal
 from arriero_runtime.server.exchange import Exchange
 from arriero_runtime.server.routes import MAX_BODY_BYTES, Kind, Route
-from arriero_runtime.server.screen import screened
+from arriero_runtime.server.screen import Screen
 
 _SERVING = (Phase.READY, Phase.DRAINING)
 
@@ -45,6 +45,7 @@ class Dispatcher:
     cut: int = 0
     _open: set[Exchange] = field(default_factory=set)
     _idle: asyncio.Event = field(default_factory=asyncio.Event)
+    _screen: Screen = field(default_factory=Screen)
 
     def __post_init__(self) -> None:
         self._idle.set()
@@ -113,7 +114,7 @@ class Dispatcher:
         else:
             app = self.app if route.handler is None else partial(route.handler, self.app)
             if route.kind is Kind.WORK:
-                await self._work(partial(screened, app, route.voice), route, scope, receive, send)
+                await self._work(partial(self._screen, app, route.voice), route, scope, receive, send)
             else:
                 await app(scope, receive, send)
 

@@ -4,11 +4,12 @@ The application checks each value of a body against every form that it might hav
 hundred KiB of wrong values can keep the whole process busy for minutes, in which no other request is answered.
 """
 
+import asyncio
 import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from arriero_runtime.engine.protocol import AsgiApp, Message, Receive, Scope, Send
 from arriero_runtime.native.undone import OPENAI_PREFIX
@@ -29,6 +30,10 @@ NARROW: Final = {"/v1/responses": Limits(1_000, 20_000)}
 """Each item may have so many forms there that a wrong one costs a millisecond and more."""
 _MAX_MARKS: Final = 5_000_000
 """Commas, brackets and braces of a body, those in its texts included: more is not even parsed."""
+_SMALL_BYTES: Final = 1024
+"""Bodies up to this size cost too little to be taken one at a time."""
+_LONG_SECONDS: Final = 0.5
+_REST_SECONDS: Final = 0.1
 _TOKEN_IDS: Final = frozenset({"prompt", "tokens", "allowed_token_ids", "stop_token_ids"})
 _FREE: Final = frozenset({"messages", "tools", "metadata", "chat_template_kwargs"})
 """Whose numbers are the client's or the template's business."""
@@ -41,24 +46,67 @@ _SUSPECT: Final = re.compile(rb'\\u[dD][89a-fA-F]|\d{19}|"structured_outputs"')
 _INT64: Final = range(-(2**63), 2**63)
 
 
-async def screened(app: AsgiApp, voice: Voice, scope: Scope, receive: Receive, send: Send) -> None:
-    """Read the body and hand it on, or refuse it in the API's voice."""
-    body = await _body(receive)
-    if body is None:
-        return
-    if refused := refusal(scope["path"].removeprefix(OPENAI_PREFIX), body):
-        await refused.send(send, voice)
-        return
-    given = False
+class Screen:
+    """Stands before the applications of one server."""
 
-    async def replay() -> Message:
-        nonlocal given
-        if given:
-            return await receive()
-        given = True
-        return {"type": "http.request", "body": body, "more_body": False}
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
 
-    await app(scope, replay, send)
+    async def __call__(self, app: AsgiApp, voice: Voice, scope: Scope, receive: Receive, send: Send) -> None:
+        """Read the body and hand it on, or refuse it in the API's voice."""
+        body = await _body(receive)
+        if body is None:
+            return
+        if refused := refusal(scope["path"].removeprefix(OPENAI_PREFIX), body):
+            await refused.send(send, voice)
+            return
+        async with _Turn(self._lock if len(body) > _SMALL_BYTES else None) as turn:
+            given = False
+
+            async def replay() -> Message:
+                nonlocal given
+                if given:
+                    turn.end()
+                    return await receive()
+                given = True
+                return {"type": "http.request", "body": body, "more_body": False}
+
+            async def answered(message: Message) -> None:
+                turn.end()
+                await send(message)
+
+            await app(scope, replay, answered)
+
+
+class _Turn:
+    """From the handing over of a large body until the application has read it, which shows when it waits for its client
+    or answers. One at a time: what many of them cost in a row would leave no time for the server's signs of life."""
+
+    def __init__(self, lock: asyncio.Lock | None) -> None:
+        self._lock = lock
+        self._held = False
+        self._began = 0.0
+
+    async def __aenter__(self) -> Self:
+        if self._lock is not None:
+            await self._lock.acquire()
+            self._held = True
+            self._began = asyncio.get_running_loop().time()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """Harmless when repeated. After a long turn the next one waits until all else has had its own."""
+        if self._lock is None or not self._held:
+            return
+        self._held = False
+        loop = asyncio.get_running_loop()
+        if loop.time() - self._began > _LONG_SECONDS:
+            loop.call_later(_REST_SECONDS, self._lock.release)
+        else:
+            self._lock.release()
 
 
 async def _body(receive: Receive) -> bytes | None:

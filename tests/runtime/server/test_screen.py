@@ -1,5 +1,6 @@
 """Bodies that would keep the engine's application busy, or that it would ignore in part, are refused before it."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -7,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from arriero_runtime.engine.protocol import Message, Receive, Scope, Send
 from arriero_runtime.server import screen
+from arriero_runtime.server.answers import OPENAI
 from tests.runtime.server.harness import Running, error_of, options_for, running
 
 CHAT = "/v1/chat/completions"
@@ -130,3 +133,45 @@ async def test_a_refusal_reaches_the_client_in_the_form_of_its_api(server: Runni
     native = await server.client.post("/v1/inference/completion", json={"content": [{}] * 10_001})
     assert native.status_code == 400
     assert "10000 are allowed" in native.json()["detail"]
+
+
+@pytest.mark.parametrize("long_seconds", [0.5, 0.0])
+async def test_large_bodies_are_read_one_at_a_time_and_answered_together(
+    monkeypatch: pytest.MonkeyPatch, long_seconds: float
+) -> None:
+    monkeypatch.setattr(screen, "_LONG_SECONDS", long_seconds)
+    large = b'{"prompt": "' + b"x" * 5_000 + b'"}'
+    reading: list[int] = []
+    most = 0
+    together = asyncio.Barrier(5)
+    screened = screen.Screen()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        nonlocal most
+        reading.append(1)
+        assert (await receive())["body"] == large
+        await asyncio.sleep(0)
+        most = max(most, len(reading))
+        reading.pop()
+        waiting = asyncio.ensure_future(receive())
+        await together.wait()
+        waiting.cancel()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def one() -> None:
+        bodies = [large]
+
+        async def receive() -> Message:
+            if bodies:
+                return {"type": "http.request", "body": bodies.pop()}
+            await asyncio.Event().wait()
+            raise AssertionError
+
+        async def send(message: Message) -> None:
+            assert message["status"] == 200
+
+        await screened(app, OPENAI, {"path": COMPLETION}, receive, send)
+
+    async with asyncio.timeout(10):
+        await asyncio.gather(*(one() for _ in range(5)))
+    assert most == 1
