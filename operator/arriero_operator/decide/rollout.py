@@ -81,6 +81,9 @@ def _surging(t: Turnover) -> Method:
     if t.terminating:
         said = _waiting(words, "a pod that is being stopped may make room")
         return Method(SURGE, {}, "SurgeWaiting", said, expected=True)
+    if t.starting:
+        said = _waiting(words, "an old pod is taken down for it at the earliest when the one that starts is ready")
+        return Method(SURGE, {}, "SurgeWaiting", said, expected=True)
     wait = t.rollout.surge_wait_max_seconds if nominated else t.rollout.surge_wait_seconds
     until = since + timedelta(seconds=wait)
     if t.now >= until:
@@ -117,8 +120,11 @@ def _missing(t: Turnover) -> int:
 def _raised(t: Turnover, missing: int) -> int:
     """More, where a scale-up meanwhile has left no old pod that may be taken down.
 
-    Not where one has left and still no new pod has a place: then a further one would be lost for nothing.
+    Not where one has left and still no new pod has a place: then a further one would be lost for nothing. Nor while a
+    new pod starts: until it is ready an old one may be the last that serves.
     """
+    if t.starting:
+        return missing
     stuck = bool(t.old) and not t.terminating and t.settled >= SETTLED and t.blocked() is not None
     useful = any(pod.scheduled for pod in t.new) or not t.made_room
     return max(missing, _missing(t)) if stuck and useful else missing

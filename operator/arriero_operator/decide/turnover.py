@@ -76,6 +76,11 @@ class Turnover:
         return sum(pod.scheduled for pod in self.old)
 
     @property
+    def starting(self) -> bool:
+        """Whether a new pod has a node and does not serve yet."""
+        return any(pod.scheduled and not pod.ready for pod in self.new)
+
+    @property
     def made_room(self) -> bool:
         """Whether an old pod has left for the new ones since it was decided so."""
         before = kept(self)

@@ -160,6 +160,17 @@ def test_a_scale_up_in_the_middle_of_replacing_does_not_stop_it() -> None:
     assert decide(nothing_done, made=kept, replicas=3, settled=SETTLED).rolling["maxUnavailable"] == 2
 
 
+def test_no_old_pod_is_taken_down_for_a_scale_up_while_a_new_one_starts() -> None:
+    grown = [old(), running("b"), unplaced(name="c"), unplaced(name="d")]
+    found = decide(grown, replicas=3)
+    assert (found.rolling, found.reason) == (SURGE, "SurgeWaiting")
+    assert "when the one that starts is ready" in found.message
+    assert decide([old(), ready("b"), unplaced(name="c")], replicas=3).replaces
+    kept = deployment({labels.REPLACING: f"{NEW}.1.2"})
+    half = [old(), running("b"), unplaced(name="c")]
+    assert decide(half, made=kept, replicas=3, settled=SETTLED).rolling["maxUnavailable"] == 1
+
+
 def test_no_further_pod_is_taken_down_while_none_of_the_new_ones_has_found_a_place() -> None:
     kept = deployment({labels.REPLACING: f"{NEW}.1.3"})
     pods = [old(), old("c"), unplaced()]
