@@ -64,7 +64,7 @@ def _chosen(t: Turnover) -> Method:
     if t.rollout.strategy == "Surge":
         return Method(SURGE)
     if (before := kept(t)) is not None:
-        return _replacing(t, Choice(_raised(t, before.missing), before.placed))
+        return _replacing(t, Choice(_raised(t, _lowered(t, before)), before.placed))
     if not t.under_way:
         return Method(SURGE)
     if t.rollout.strategy == "Replace" or t.exclusive:
@@ -100,7 +100,7 @@ def _replacing(t: Turnover, choice: Choice) -> Method:
     chosen = "spec.rollout.strategy is Replace" if t.rollout.strategy == "Replace" else ""
     why = chosen or t.exclusive or "there is no room for a new one beside them"
     return Method(
-        rolling={"maxSurge": 0, "maxUnavailable": choice.missing},
+        rolling=SURGE if _ends_service(t, choice) else {"maxSurge": 0, "maxUnavailable": choice.missing},
         annotations={labels.REPLACING: f"{t.applied}.{choice.missing}.{choice.placed}"},
         reason="Replacing" if t.old or t.terminating or (waiting and not settled) else "",
         message=bounded(f"Old pods are taken down before new ones start: {why}."),
@@ -115,6 +115,21 @@ def _missing(t: Turnover) -> int:
     It takes those without a place first, which make no room.
     """
     return max(1, 1 + t.replicas - t.placed - sum(pod.ready for pod in t.new))
+
+
+def _lowered(t: Turnover, before: Choice) -> int:
+    """Fewer, where a scale-down meanwhile has left fewer pods that could be missing."""
+    return min(before.missing, max(1, 1 + t.replicas - before.placed))
+
+
+def _ends_service(t: Turnover, choice: Choice) -> bool:
+    """Whether Kubernetes might take the last serving pod down while a new one has its place already and only starts.
+
+    Not where the new one could not start beside it, or where the user wants to replace.
+    """
+    if t.exclusive or t.rollout.strategy == "Replace" or choice.missing < t.replicas:
+        return False
+    return t.starting and any(_serves(pod) for pod in t.old) and not any(pod.ready for pod in t.new)
 
 
 def _raised(t: Turnover, missing: int) -> int:

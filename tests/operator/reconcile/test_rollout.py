@@ -171,6 +171,24 @@ def test_no_old_pod_is_taken_down_for_a_scale_up_while_a_new_one_starts() -> Non
     assert decide(half, made=kept, replicas=3, settled=SETTLED).rolling["maxUnavailable"] == 1
 
 
+def test_a_scale_down_in_the_middle_of_replacing_takes_no_more_pods_down_than_before() -> None:
+    kept = deployment({labels.REPLACING: f"{NEW}.3.2"})
+    pods = [old(), old("c"), unplaced()]
+    assert decide(pods, made=kept, replicas=4).rolling["maxUnavailable"] == 3
+    found = decide(pods, made=kept, replicas=2)
+    assert found.rolling["maxUnavailable"] == 1
+    assert found.annotations[labels.REPLACING] == f"{NEW}.1.2"
+
+
+def test_a_scale_down_to_one_keeps_the_last_serving_pod_until_the_new_one_is_ready() -> None:
+    kept = {labels.REPLACING: f"{NEW}.1.2"}
+    found = decide([old(), running("b")], made=deployment(kept))
+    assert (found.rolling, found.annotations) == (SURGE, kept)
+    assert decide([old(), ready("b")], made=deployment(kept)).rolling == REPLACE
+    assert decide([old(deleting=True), running("b")], made=deployment(kept)).rolling == REPLACE
+    assert decide([old(), running("b")], made=deployment(kept), exclusive="one node only").rolling == REPLACE
+
+
 def test_no_further_pod_is_taken_down_while_none_of_the_new_ones_has_found_a_place() -> None:
     kept = deployment({labels.REPLACING: f"{NEW}.1.3"})
     pods = [old(), old("c"), unplaced()]
