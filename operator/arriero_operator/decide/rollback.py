@@ -21,7 +21,7 @@ def verdict(t: Turnover, found: Failure | None) -> Failure | None:
         return None
     if found is not None and known(found.reason).permanent and found.reason != "ChildRefused":
         return found
-    if _without_place(t):
+    if found is not None and _without_place(t):
         return found
     until = deadline(t)
     if until is None or t.now < until or _scaled_beyond_room(t):

@@ -55,6 +55,12 @@ GIVEN_UP: dict[str, tuple[list[PodFacts], Failure | None, dict[str, Any], str]] 
         "AcceleratorsUnavailable",
     ),
     "no place right after the old pod has left": ([unplaced()], NO_ROOM, {"made": REPLACING, "settled": 1.0}, ""),
+    "no place and nobody says why, for too long": (
+        [pod("b", scheduled=False, scheduling_reason="SchedulingGated")],
+        None,
+        {"made": REPLACING, "settled": SETTLED, "after": HOUR},
+        "NoProgress",
+    ),
     "no place before an old pod has left": ([old(), unplaced()], NO_ROOM, {"made": REPLACING, "settled": SETTLED}, ""),
     "no place for a second one": (
         [ready("b"), unplaced(name="c")],
