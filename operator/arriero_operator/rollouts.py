@@ -31,6 +31,7 @@ class Rollouts:
         self._clock = clock
         self._settled: dict[Key, float] = {}
         self._exclusive: dict[Key, tuple[str, str]] = {}
+        self._begun: dict[Key, tuple[str, datetime]] = {}
 
     async def decide(self, now: Round, moment: datetime) -> bool:
         """Put the method of replacement into the round; True: the plan is now to go back. Raises KubeError."""
@@ -56,6 +57,7 @@ class Rollouts:
         """The model is gone."""
         self._settled.pop(key, None)
         self._exclusive.pop(key, None)
+        self._begun.pop(key, None)
 
     def _given_up(self, now: Round, turnover: Turnover) -> bool:
         """Whether the wanted revision is given up now; then the plan is another."""
@@ -76,8 +78,16 @@ class Rollouts:
             deployment=deployment_of(self._cache, observed),
             now=moment,
             good=str((observed.before.get("model") or {}).get("lastGood") or ""),
+            begun=self._first(now.key, applied, moment),
         )
         return replace(found, settled=self._since(now.key, found))
+
+    def _first(self, key: Key, applied: str, moment: datetime) -> datetime:
+        """When the revision was first to be applied; anew each time that it follows another."""
+        known, since = self._begun.get(key, ("", moment))
+        if known != applied:
+            self._begun[key], since = (applied, moment), moment
+        return since
 
     def _since(self, key: Key, found: Turnover) -> float:
         """Seconds for which no pod has been terminating while a rollout is not complete."""

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from arriero_api.contract import Failure
-from arriero_operator import facts
 from arriero_operator.decide.rollout import SETTLED
 from arriero_operator.decide.turnover import Turnover
 from arriero_operator.diagnose import scheduling
@@ -36,7 +35,7 @@ def deadline(t: Turnover) -> datetime | None:
         return None
     signs = [sign for pod in t.new for sign in _signs(pod)]
     refused = scheduling.refused_pod(t.deployment)
-    if not signs and refused is not None and (since := facts.time(refused.get("lastTransitionTime"))):
+    if not signs and refused is not None and (since := t.since(refused)):
         signs = [since]
     return max(signs) + timedelta(seconds=t.rollout.progress_deadline_seconds) if signs else None
 

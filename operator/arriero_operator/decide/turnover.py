@@ -26,7 +26,8 @@ class Turnover:
 
     `applied` is the revision of the Deployment's template, `replicas` how many are wanted. `exclusive` is a claim that
     one pod or node only may mount, in words. `settled` is for how many seconds no pod has been terminating. `good` is
-    the revision that was last ready with all its replicas.
+    the revision that was last ready with all its replicas. `begun` is since when `applied` has been applied, as far as
+    is known.
     """
 
     applied: str
@@ -38,6 +39,7 @@ class Turnover:
     settled: float = 0.0
     exclusive: str = ""
     good: str = ""
+    begun: datetime | None = None
     live: Sequence[PodFacts] = field(init=False)
     new: Sequence[PodFacts] = field(init=False)
     old: Sequence[PodFacts] = field(init=False)
@@ -99,9 +101,19 @@ class Turnover:
                 return pod.created, pod.scheduling_message, bool(pod.nominated)
         quota = scheduling.quota_refusal(self.deployment)
         if quota is not None and len(self.live) <= self.replicas:
-            since = facts.time(quota.get("lastTransitionTime")) or self.now
-            return since, str(quota.get("message", "")), False
+            return self.since(quota) or self.now, str(quota.get("message", "")), False
         return None
+
+    def since(self, refusal: Mapping[str, Any]) -> datetime | None:
+        """Since when pods of this revision have been refused, by the Deployment's condition; None where none was yet.
+
+        The condition's time may be that of an earlier revision's pods.
+        """
+        template = (self.deployment or {}).get("spec", {}).get("template") or {}
+        moment = facts.time(refusal.get("lastTransitionTime"))
+        if moment is None or (template.get("metadata", {}).get("labels") or {}).get(labels.REVISION) != self.applied:
+            return None
+        return max(moment, self.begun or moment)
 
 
 def kept(t: Turnover) -> Choice | None:

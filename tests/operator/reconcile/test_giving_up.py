@@ -74,6 +74,18 @@ GIVEN_UP: dict[str, tuple[list[PodFacts], Failure | None, dict[str, Any], str]] 
         {"made": deployment(conditions=[quota()]), "after": HOUR},
         "QuotaExceeded",
     ),
+    "a quota that was full for the revision before": (
+        [old()],
+        failure("QuotaExceeded", "exceeded quota"),
+        {"made": deployment(conditions=[quota()], revision=OLD), "after": HOUR},
+        "",
+    ),
+    "a quota that was full for long when the revision began": (
+        [old()],
+        failure("QuotaExceeded", "exceeded quota"),
+        {"made": deployment(conditions=[quota()]), "begun": later(HOUR - 60), "after": HOUR},
+        "",
+    ),
     "no pod yet and nobody knows why": ([old()], None, {"after": HOUR}, ""),
     "a revision that is complete": (
         [ready("b")],

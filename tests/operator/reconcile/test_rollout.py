@@ -45,10 +45,11 @@ def unplaced(words: str = COULD_FIT, name: str = "b", **facts: Any) -> PodFacts:
     return pod(name, NEW, **placed | facts)
 
 
-def deployment(annotations: dict[str, str] | None = None, **status: Any) -> Object:
-    """The Deployment with a status that speaks of it."""
+def deployment(annotations: dict[str, str] | None = None, revision: str = NEW, **status: Any) -> Object:
+    """The Deployment, with a template of `revision` and a status that speaks of it."""
     return {
         "metadata": {"generation": 2, "annotations": annotations or {}},
+        "spec": {"template": {"metadata": {"labels": {labels.REVISION: revision}}}},
         "status": {"observedGeneration": 2} | status,
     }
 
@@ -84,6 +85,16 @@ FLIPS = {
     "more than the old pod has, where it may not preempt": ([old(), unplaced(NO_PREEMPTION, holds=TWO)], {}, False),
     "a volume that one pod may mount": ([old(holds={}), unplaced(ONE_POD_VOLUME)], {}, True),
     "a quota": ([old()], {"made": deployment(conditions=[quota()])}, True),
+    "a quota that has refused pods of the older revision": (
+        [old()],
+        {"made": deployment(conditions=[quota()], revision=OLD)},
+        False,
+    ),
+    "a quota that refused the older one for long and this one for a moment": (
+        [old()],
+        {"made": deployment(conditions=[quota()]), "begun": START + timedelta(seconds=25)},
+        False,
+    ),
     "a quota that the new pod exceeds by itself": ([old()], {"made": deployment(conditions=[quota("4")])}, False),
     "accelerators that no node has": ([old(), unplaced(FITS_NOWHERE)], {}, False),
     "an accelerator where the old pod has none": ([old(holds={"cpu": Decimal(2)}), unplaced()], {}, False),
