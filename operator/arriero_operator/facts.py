@@ -25,8 +25,9 @@ class PodFacts:
     """One pod of a model.
 
     `holds` is what it asks for, by resource; `nominated` is the node that the scheduler or an autoscaler has in
-    mind for it. `waiting` and `waiting_message` are the container's waiting state; `ended` its current and `last_ended`
-    its previous end; `running_since` is set while it runs. `ready_changed` is when the Ready condition last changed.
+    mind for it. `ends` is by when a pod that is being deleted has to have stopped. `waiting` and `waiting_message` are
+    the container's waiting state; `ended` its current and `last_ended` its previous end; `running_since` is set while
+    it runs. `ready_changed` is when the Ready condition last changed.
     `status` is what the runtime last answered, None where it was not asked or did not answer; `progressed` is when its
     start last came further, by that answer.
     """
@@ -41,6 +42,7 @@ class PodFacts:
     phase_reason: str = ""
     phase_message: str = ""
     deleting: bool = False
+    ends: datetime | None = None
     ready: bool = False
     ready_changed: datetime | None = None
     scheduled: bool = False
@@ -95,6 +97,7 @@ def pod_facts(
         phase_reason=state.get("reason", ""),
         phase_message=state.get("message", ""),
         deleting=deleting,
+        ends=time(metadata.get("deletionTimestamp")),
         ready=ready.get("status") == "True" and not deleting,
         ready_changed=time(ready.get("lastTransitionTime")),
         scheduled=placed.get("status") == "True" or bool(obj.get("spec", {}).get("nodeName")),

@@ -52,10 +52,9 @@ def method(t: Turnover) -> Method:
         return Method(SURGE)
     found = _chosen(t)
     nudge, due = _nudge(t)
-    if not nudge:
-        return found
-    waits = [wait for wait in (found.look_after, due) if wait is not None]
-    return replace(found, annotations={**found.annotations, labels.NUDGE: nudge}, look_after=min(waits, default=None))
+    waits = [wait for wait in (found.look_after, due, t.overdue_in) if wait is not None]
+    annotations = {**found.annotations, labels.NUDGE: nudge} if nudge else found.annotations
+    return replace(found, annotations=annotations, look_after=min(waits, default=None))
 
 
 def _chosen(t: Turnover) -> Method:
@@ -81,7 +80,7 @@ def _surging(t: Turnover) -> Method:
     if t.terminating:
         said = _waiting(words, "a pod that is being stopped may make room")
         return Method(SURGE, {}, "SurgeWaiting", said, expected=True)
-    if t.starting:
+    if _awaited(t):
         said = _waiting(words, "an old pod is taken down for it at the earliest when the one that starts is ready")
         return Method(SURGE, {}, "SurgeWaiting", said, expected=True)
     wait = t.rollout.surge_wait_max_seconds if nominated else t.rollout.surge_wait_seconds
@@ -138,7 +137,7 @@ def _raised(t: Turnover, missing: int) -> int:
     Not where one has left and still no new pod has a place: then a further one would be lost for nothing. Nor while a
     new pod starts: until it is ready an old one may be the last that serves.
     """
-    if t.starting:
+    if _awaited(t):
         return missing
     stuck = bool(t.old) and not t.terminating and t.settled >= SETTLED and t.blocked() is not None
     useful = any(pod.scheduled for pod in t.new) or not t.made_room
@@ -169,6 +168,11 @@ def _nudge(t: Turnover) -> tuple[str, float | None]:
 
 def _waiting(cause: str, then: str) -> str:
     return bounded(f"The new pod waits for what an old one holds; {then}. {' '.join(cause.split())}")
+
+
+def _awaited(t: Turnover) -> bool:
+    """Whether a new pod that has its place only has to start, while others serve: those are not touched before."""
+    return t.starting and any(_serves(pod) for pod in t.live)
 
 
 def _serves(pod: PodFacts) -> bool:

@@ -2,14 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Final
 
 from arriero_api import labels
 from arriero_api.types import Rollout
 from arriero_operator import facts
 from arriero_operator.diagnose import scheduling
 from arriero_operator.facts import PodFacts
+
+OVERDUE: Final = timedelta(seconds=60)
+"""After the end of its grace, a pod that is still there is not waited for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +67,23 @@ class Turnover:
 
     @property
     def terminating(self) -> bool:
-        """Whether a pod is being stopped: it may hold what the new one waits for."""
-        return any(pod.deleting for pod in self.pods) or bool(self.status.get("terminatingReplicas"))
+        """Whether a pod is being stopped: it may hold what the new one waits for.
+
+        Not one that should have stopped long ago: its node is lost, and nobody knows whether it ever comes back.
+        """
+        leaving = sum(pod.deleting for pod in self.pods)
+        overdue = sum(moment <= self.now for moment in self._overdue)
+        return max(leaving, int(self.status.get("terminatingReplicas", 0))) > overdue
+
+    @property
+    def overdue_in(self) -> float | None:
+        """Seconds until the next pod that is being stopped counts as one no longer; None where there is none."""
+        waits = ((moment - self.now).total_seconds() for moment in self._overdue)
+        return min((wait for wait in waits if wait > 0), default=None)
+
+    @property
+    def _overdue(self) -> list[datetime]:
+        return [pod.ends + OVERDUE for pod in self.pods if pod.deleting and pod.ends is not None]
 
     @property
     def under_way(self) -> bool:

@@ -48,6 +48,12 @@ GIVEN_UP: dict[str, tuple[list[PodFacts], Failure | None, dict[str, Any], str]] 
         "OOMKilled",
     ),
     "a wait for a pod that stops": ([old(deleting=True), unplaced()], NO_ROOM, {"after": HOUR}, ""),
+    "a wait for a pod that never stops": (
+        [old(deleting=True, ends=later(30)), unplaced()],
+        NO_ROOM,
+        {"after": HOUR},
+        "AcceleratorsUnavailable",
+    ),
     "no place after the old pod has left": (
         [unplaced()],
         NO_ROOM,

@@ -10,7 +10,7 @@ from arriero_api import labels
 from arriero_api.types import Rollout
 from arriero_operator.decide.rollout import AT_ONCE, SETTLED, SURGE, Method, method
 from arriero_operator.decide.turnover import Turnover
-from arriero_operator.facts import PodFacts
+from arriero_operator.facts import PodFacts, pod_facts
 from tests.operator.reconcile.made import NEW, OLD, START, pod, ready, running
 from tests.support.kubectl import Object
 
@@ -105,6 +105,21 @@ FLIPS = {
         {"made": deployment(terminatingReplicas=1)},
         False,
     ),
+    "an accelerator of a pod that should have stopped within the last minute": (
+        [old(), unplaced(), old("c", deleting=True, ends=START + timedelta(seconds=1))],
+        {"made": deployment(terminatingReplicas=1), "after": 60},
+        False,
+    ),
+    "an accelerator beside a pod that never stops": (
+        [old(), unplaced(), old("c", deleting=True, ends=START + timedelta(seconds=1))],
+        {"made": deployment(terminatingReplicas=1), "after": 61},
+        True,
+    ),
+    "an accelerator beside one that never stops and one that does": (
+        [old(), unplaced(), old("c", deleting=True, ends=START + timedelta(seconds=1))],
+        {"made": deployment(terminatingReplicas=2), "after": 61},
+        False,
+    ),
     "an accelerator for too short a time": ([old(), unplaced()], {"after": 29}, False),
     "a node that an autoscaler brings": ([old(), unplaced(nominated="new-node")], {}, False),
     "a node that an autoscaler does not bring": ([old(), unplaced(nominated="new-node")], {"after": 901}, True),
@@ -138,6 +153,19 @@ def test_before_an_old_pod_is_taken_down_it_is_told_when() -> None:
     assert (found.reason, found.look_after) == ("SurgeWaiting", 20)
     assert "at 2026-01-01T12:00:30Z" in found.message
     assert "Insufficient nvidia.com/gpu" in found.message
+
+
+def test_a_pod_that_is_being_stopped_is_looked_at_when_it_is_overdue() -> None:
+    leaving = old("c", deleting=True, ends=START + timedelta(seconds=1))
+    assert decide([old(), unplaced(), leaving], after=40).look_after == 21
+    assert decide([old(), pod("b"), leaving], after=62).look_after is None
+
+
+def test_when_a_pod_has_to_have_stopped_is_read_from_it() -> None:
+    made = {"name": "a", "uid": "u", "creationTimestamp": "2026-01-01T12:00:00Z"}
+    found = pod_facts({"metadata": made | {"deletionTimestamp": "2026-01-01T12:00:30Z"}})
+    assert (found.deleting, found.ends) == (True, START + timedelta(seconds=30))
+    assert pod_facts({"metadata": made}).ends is None
 
 
 def test_the_choice_lasts_for_its_rollout_and_no_longer() -> None:
@@ -177,6 +205,8 @@ def test_no_old_pod_is_taken_down_for_a_scale_up_while_a_new_one_starts() -> Non
     assert (found.rolling, found.reason) == (SURGE, "SurgeWaiting")
     assert "when the one that starts is ready" in found.message
     assert decide([old(), ready("b"), unplaced(name="c")], replicas=3).replaces
+    restarted = deployment(replicas=2, updatedReplicas=1)
+    assert decide([running("b", holds=GPU), unplaced(name="c")], made=restarted).replaces
     kept = deployment({labels.REPLACING: f"{NEW}.1.2"})
     half = [old(), running("b"), unplaced(name="c")]
     assert decide(half, made=kept, replicas=3, settled=SETTLED).rolling["maxUnavailable"] == 1
