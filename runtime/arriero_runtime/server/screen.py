@@ -7,6 +7,7 @@ hundred KiB of wrong values can keep the whole process busy for minutes, in whic
 import asyncio
 import json
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Self
@@ -26,7 +27,7 @@ class Limits:
 
 
 LIMITS: Final = Limits(10_000, 50_000)
-NARROW: Final = {"/v1/responses": Limits(1_000, 20_000)}
+NARROW: Final = {"/v1/responses": Limits(500, 20_000)}
 """Each item may have so many forms there that a wrong one costs a millisecond and more."""
 _MAX_MARKS: Final = 5_000_000
 """Commas, brackets and braces of a body, those in its texts included: more is not even parsed."""
@@ -91,7 +92,7 @@ class _Turn:
         if self._lock is not None:
             await self._lock.acquire()
             self._held = True
-            self._began = asyncio.get_running_loop().time()
+            self._began = time.monotonic()
         return self
 
     async def __aexit__(self, *error: object) -> None:
@@ -102,9 +103,10 @@ class _Turn:
         if self._lock is None or not self._held:
             return
         self._held = False
-        loop = asyncio.get_running_loop()
-        if loop.time() - self._began > _LONG_SECONDS:
-            loop.call_later(_REST_SECONDS, self._lock.release)
+        if time.monotonic() - self._began > _LONG_SECONDS:
+            # The loop's own clock stood still meanwhile; it goes right from its next round on.
+            loop = asyncio.get_running_loop()
+            loop.call_soon(loop.call_later, _REST_SECONDS, self._lock.release)
         else:
             self._lock.release()
 
