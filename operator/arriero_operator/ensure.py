@@ -59,6 +59,19 @@ class Children:
         self._waited.pop(now.key, None)
         return Outcome()
 
+    async def renew(self, now: Round) -> bool:
+        """Remove the wanted revision where it is to be rendered anew; True: the plan is another now."""
+        if now.plan.inputs is None or now.plan.rejection is not None:
+            return False  # what was given up is tried again when the user says so
+        said = now.observed.before.get("model") or {}
+        served = (said.get("serving"), said.get("lastGood"))
+        stored = self._cache.children(REVISIONS, now.key[0], now.observed.stem)
+        found = revisions.stillborn(now.plan.inputs, stored, now.observed.pods, served)
+        if found is None or not _owned(found, now):
+            return False
+        await self._applier.remove(REVISIONS, found)
+        return True
+
     async def tidy(self, now: Round) -> None:
         """Remove revisions that nothing needs; that they have no pods is looked up live."""
         if now.plan.revision is None:

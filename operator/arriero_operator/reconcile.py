@@ -69,6 +69,8 @@ class Reconciler:
             await self._only_report(now)
             return Result(farewell)
         soonest = await self._ask(now)
+        if await self._children.renew(now):
+            now.plan = self._plan(observed)
         if await self._rollouts.decide(now, self._clock()):
             self._registrations.look(now)
         now.outcome = await self._children.ensure(now)

@@ -1,7 +1,7 @@
 """Revisions of a model: ControllerRevisions that hold a rendered pod template each. Pure.
 
 A template is rendered only for inputs that no revision has; afterwards it comes from the stored revision, so that a
-newer operator, or a profile with another image, restarts nothing.
+newer operator, or a profile with another image, restarts nothing. Except what never served: see `stillborn`.
 """
 
 import json
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from arriero_api import labels
+from arriero_api import labels, pod
 from arriero_api.contract import Failure
 from arriero_operator.facts import PodFacts
 from arriero_operator.render import children, names, template
@@ -83,6 +83,25 @@ def wanted(owner: Owner, inputs: Inputs, stored: Iterable[Mapping[str, Any]], op
     return Revision(inputs.hash, body, children.controller_revision(owner, inputs, body, number, operator))
 
 
+def stillborn(
+    inputs: Inputs, stored: Iterable[Mapping[str, Any]], pods: Iterable[PodFacts], served: Iterable[str | None]
+) -> Mapping[str, Any] | None:
+    """The stored revision of `inputs` where none of its pods ever served and its image is no longer the profile's.
+
+    To render it anew takes nothing from anybody, and the image may be what it failed by. `served` are the revisions
+    that serve or did.
+    """
+    known = stored_revision(stored, inputs.hash)
+    if known is None or inputs.image or inputs.hash in served or _image(known.template) == inputs.default_image:
+        return None
+    own = (one for one in pods if one.revision == inputs.hash)
+    return None if any(one.ready or one.was_ready_since_start for one in own) else known.record
+
+
+def _image(body: Mapping[str, Any]) -> str:
+    return {str(one["name"]): str(one["image"]) for one in body["spec"]["containers"]}[pod.CONTAINER]
+
+
 def adapter_room(record: Mapping[str, Any] | None) -> int:
     """How many adapters pods of a revision can hold, by its ControllerRevision; 0 where it is not known."""
     body = ((record or {}).get("data") or {}).get("template") or {}
@@ -96,7 +115,7 @@ def surplus(
     stored: Iterable[Mapping[str, Any]], pods: Iterable[PodFacts], keep: Iterable[str | None]
 ) -> list[Mapping[str, Any]]:
     """Objects of revisions that nothing needs: neither in `keep` (wanted, serving, last good) nor with a pod."""
-    needed = {*keep, *(pod.revision for pod in pods)}
+    needed = {*keep, *(one.revision for one in pods)}
     return [one for one in stored if hash_of(one) and hash_of(one) not in needed]
 
 

@@ -7,12 +7,16 @@ import pytest
 
 from arriero_api import labels
 from arriero_api.contract import Failure
-from arriero_api.types import Rollout
+from arriero_api.types import Rollout, Spec
 from arriero_operator.decide.rollback import verdict
 from arriero_operator.decide.rollout import SETTLED
 from arriero_operator.decide.turnover import Turnover
 from arriero_operator.diagnose.failures import failure
 from arriero_operator.facts import PodFacts
+from arriero_operator.render.children import Owner
+from arriero_operator.render.inputs import Inputs, pod_inputs
+from arriero_operator.revisions import stillborn, wanted
+from arriero_operator.settings import Profile
 from tests.operator.reconcile.made import KILLED, NEW, NOT_FOUND, OLD, START, pod, ready, running
 from tests.operator.reconcile.test_rollout import deployment, old, quota, unplaced
 
@@ -108,3 +112,36 @@ def test_giving_a_revision_up_after(
     pods: list[PodFacts], found: Failure | None, facts: dict[str, Any], reason: str
 ) -> None:
     assert decide(pods, found, **facts) == reason
+
+
+def inputs(image: str, own: str = "") -> Inputs:
+    """Of a model whose profile has `image`, and whose spec has its `own`."""
+    spec = {"model": {"uri": "hf://org/tiny"}} | ({"image": own} if own else {})
+    return pod_inputs(Spec.model_validate(spec), Profile(name="nvidia", image=image))
+
+
+MADE = inputs("runtime:1")
+ANEW: dict[str, tuple[list[PodFacts], tuple[str, ...], Inputs, bool]] = {
+    "another image, and no pod ever served": ([running("b", MADE.hash)], (OLD,), inputs("runtime:2"), True),
+    "another image, and no pod": ([old()], (OLD,), inputs("runtime:2"), True),
+    "the same image": ([running("b", MADE.hash)], (OLD,), MADE, False),
+    "the spec's own image": ([], (OLD,), inputs("runtime:2", own="mine:1"), False),
+    "another image, but it serves": ([], (MADE.hash, OLD), inputs("runtime:2"), False),
+    "another image, but one pod is ready": ([ready("b", MADE.hash)], (OLD,), inputs("runtime:2"), False),
+    "another image, but one pod was ready": (
+        [running("b", MADE.hash, ready_changed=later(5))],
+        (OLD,),
+        inputs("runtime:2"),
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize(("pods", "served", "now", "anew"), ANEW.values(), ids=ANEW)
+def test_a_revision_is_rendered_anew_with(
+    pods: list[PodFacts], served: tuple[str, ...], now: Inputs, anew: bool
+) -> None:
+    owner = Owner("default", "tiny", "uid")
+    stored = [wanted(owner, MADE, [], "1.0").record, wanted(owner, inputs("runtime:1", own="mine:1"), [], "1.0").record]
+    found = stillborn(now, stored, pods, served)
+    assert found == (stored[0] if anew else None)
