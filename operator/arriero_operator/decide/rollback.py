@@ -13,6 +13,8 @@ from arriero_operator.facts import PodFacts
 TRUSTED_STARTS = 3
 """A container that has started more often shows no progress by starting or loading once more."""
 
+_SILENT = "its runtime never answered on its port for the status, so that twice the deadline was given"
+
 
 def verdict(t: Turnover, found: Failure | None) -> Failure | None:
     """Why the revision `t.applied` is given up; None as long as it is not. `found` is what is wrong with it now."""
@@ -25,8 +27,8 @@ def verdict(t: Turnover, found: Failure | None) -> Failure | None:
     until = deadline(t)
     if until is None or t.now < until or _scaled_beyond_room(t):
         return None
-    seconds = t.rollout.progress_deadline_seconds
-    return found or failure("NoProgress", f"no progress for {seconds} s")
+    words = f"no progress for {_patience(t).total_seconds():.0f} s"
+    return found or failure("NoProgress", f"{words}; {_SILENT}" if _silent(t) else words)
 
 
 def deadline(t: Turnover) -> datetime | None:
@@ -37,7 +39,20 @@ def deadline(t: Turnover) -> datetime | None:
     refused = scheduling.refused_pod(t.deployment)
     if not signs and refused is not None and (since := t.since(refused)):
         signs = [since]
-    return max(signs) + timedelta(seconds=t.rollout.progress_deadline_seconds) if signs else None
+    return max(signs) + _patience(t) if signs else None
+
+
+def _patience(t: Turnover) -> timedelta:
+    """For how long there may be no sign of progress; twice as long where a pod may make progress that nobody sees."""
+    return timedelta(seconds=t.rollout.progress_deadline_seconds * (2 if _silent(t) else 1))
+
+
+def _silent(t: Turnover) -> bool:
+    """Whether a new pod runs, never answered, and nothing else speaks for or against it."""
+    return any(
+        pod.running_since is not None and not pod.ready and pod.status is None and pod.restarts < TRUSTED_STARTS
+        for pod in t.new
+    )
 
 
 def _without_place(t: Turnover) -> bool:

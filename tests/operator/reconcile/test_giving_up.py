@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from arriero_api import labels
-from arriero_api.contract import Failure
+from arriero_api.contract import Failure, Phase
 from arriero_api.types import Rollout, Spec
 from arriero_operator.decide.rollback import verdict
 from arriero_operator.decide.rollout import SETTLED
@@ -17,7 +17,7 @@ from arriero_operator.render.children import Owner
 from arriero_operator.render.inputs import Inputs, pod_inputs
 from arriero_operator.revisions import stillborn, wanted
 from arriero_operator.settings import Profile
-from tests.operator.reconcile.made import KILLED, NEW, NOT_FOUND, OLD, START, pod, ready, running
+from tests.operator.reconcile.made import KILLED, NEW, NOT_FOUND, OLD, START, loading, pod, ready, running
 from tests.operator.reconcile.test_rollout import deployment, old, quota, unplaced
 
 NO_ROOM = failure("AcceleratorsUnavailable", "Insufficient nvidia.com/gpu")
@@ -43,6 +43,19 @@ GIVEN_UP: dict[str, tuple[list[PodFacts], Failure | None, dict[str, Any], str]] 
     "a failure that is tried again, at once": ([old(), running("b")], KILLED, {}, ""),
     "a failure that is tried again, for too long": ([old(), running("b")], KILLED, {"after": HOUR}, "OOMKilled"),
     "no failure, but no progress": ([old(), running("b")], None, {"after": HOUR}, "NoProgress"),
+    "no failure, but no progress that it tells of": (
+        [old(), running("b", status=loading(Phase.LOADING))],
+        None,
+        {"after": HOUR - 60},
+        "NoProgress",
+    ),
+    "no word from a pod that may load": ([old(), running("b")], None, {"after": HOUR - 60}, ""),
+    "no word from a pod that starts again and again": (
+        [old(), running("b", restarts=9)],
+        None,
+        {"after": HOUR - 60},
+        "NoProgress",
+    ),
     "a download that goes on": ([old(), running("b", progressed=later(HOUR - 60))], None, {"after": HOUR}, ""),
     "a pod that was placed late": ([old(), pod("b", scheduled_at=later(HOUR - 60))], None, {"after": HOUR}, ""),
     "a container that starts again and again": (
@@ -112,6 +125,13 @@ def test_giving_a_revision_up_after(
     pods: list[PodFacts], found: Failure | None, facts: dict[str, Any], reason: str
 ) -> None:
     assert decide(pods, found, **facts) == reason
+
+
+def test_that_a_runtime_never_answered_is_told_of_a_revision_that_is_given_up() -> None:
+    at = START + timedelta(seconds=HOUR)
+    why = verdict(Turnover(NEW, 1, Rollout(), [old(), running("b")], deployment(), at, good=OLD), None)
+    assert why is not None
+    assert why.message.startswith("no progress for 3600 s; its runtime never answered")
 
 
 def inputs(image: str, own: str = "") -> Inputs:
