@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from arriero_api import labels, pod
 from arriero_api.contract import Failure
+from arriero_api.scrub import scrubbed
 from arriero_operator.facts import PodFacts
 from arriero_operator.render import children, names, template
 from arriero_operator.render.children import Json, Owner
@@ -36,8 +37,9 @@ class Rejection:
     retry: str
 
     def to_json(self) -> str:
-        """For the annotation of the ControllerRevision."""
-        return json.dumps({"retry": self.retry, "failure": json.loads(self.failure.to_json(_FAILURE_BYTES))})
+        """For the annotation of the ControllerRevision; no secret in the words of others goes into it."""
+        failure = scrubbed(self.failure, frozenset())
+        return json.dumps({"retry": self.retry, "failure": json.loads(failure.to_json(_FAILURE_BYTES))})
 
 
 def rejection_of(stored: Iterable[Mapping[str, Any]], revision: str) -> Rejection | None:

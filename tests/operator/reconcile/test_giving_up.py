@@ -15,7 +15,7 @@ from arriero_operator.diagnose.failures import failure
 from arriero_operator.facts import PodFacts
 from arriero_operator.render.children import Owner
 from arriero_operator.render.inputs import Inputs, pod_inputs
-from arriero_operator.revisions import stillborn, wanted
+from arriero_operator.revisions import Rejection, stillborn, wanted
 from arriero_operator.settings import Profile
 from tests.operator.reconcile.made import KILLED, NEW, NOT_FOUND, OLD, START, loading, pod, ready, running
 from tests.operator.reconcile.test_rollout import deployment, old, quota, unplaced
@@ -132,6 +132,13 @@ def test_that_a_runtime_never_answered_is_told_of_a_revision_that_is_given_up() 
     why = verdict(Turnover(NEW, 1, Rollout(), [old(), running("b")], deployment(), at, good=OLD), None)
     assert why is not None
     assert why.message.startswith("no progress for 3600 s; its runtime never answered")
+
+
+def test_no_secret_of_others_is_kept_with_a_revision_that_is_given_up() -> None:
+    words = "denied: see https://me:geheim@host/x?sig=abc, token=abcdef"
+    kept = Rejection(failure("ChildRefused", words), "1").to_json()
+    assert "denied" in kept
+    assert not any(secret in kept for secret in ("geheim", "sig=", "abcdef"))
 
 
 def inputs(image: str, own: str = "") -> Inputs:
