@@ -48,8 +48,8 @@ generate: .venv/.ready ## write the generated files anew: CRD, its chart copy, r
 locks: .venv/.ready ## compile the lock files anew
 	@bash locks/compile.sh
 
-# Two at once, as most tests wait for something; those of the one real node stay on one worker.
-PYTEST := .venv/bin/pytest --numprocesses=2 --dist=loadgroup
+# Three at once, as most tests wait for something; those of the one real node stay on one worker.
+PYTEST := .venv/bin/pytest --numprocesses=3 --dist=loadgroup
 
 test: .venv/.ready ## the suite: pure, control plane, node, a few real engines
 	@$(PYTEST)

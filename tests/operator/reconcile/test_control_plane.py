@@ -203,7 +203,7 @@ def test_a_deleted_namespace_goes_with_all_its_models(kubectl: Kubectl, operator
 
 
 def test_what_the_api_server_refuses_is_told_in_its_words(served: Kubectl) -> None:
-    served.apply(model("tiny", resources={"limits": {"memory": "1Gi"}, "requests": {"memory": "2Gi"}}))
+    served.apply(model("tiny", resources={"limits": {"memory": "4Gi"}, "requests": {"memory": "8Gi"}}))
     found = until(served, "tiny", "Accepted", "False", "ChildRefused")
     assert "must be less than or equal to memory limit" in found["message"]
     patch_spec(served, "tiny", {"resources": None})
