@@ -1,4 +1,4 @@
-"""A changed runtime image of the profile restarts nothing, and is told."""
+"""A changed runtime image of the profile restarts nothing that ever served, and is told."""
 
 from typing import Any
 
@@ -39,3 +39,22 @@ def test_pods_of_an_older_image_stay_ready_and_are_told(kubectl: Kubectl, operat
     patch_spec(kubectl, "tiny", {"image": "runtime:2"})
     eventually(lambda: len(pods.live()) == 2)
     until(kubectl, "tiny", "UpToDate", "False", "RollingOut")
+
+
+def test_a_corrected_image_reaches_a_model_that_never_served(kubectl: Kubectl, operator: MakeOperator) -> None:
+    process = operator(profiles=profiles(kubectl, "mistyped:1"))
+    kubectl.apply(model("tiny"))
+    pods = Pods(kubectl, "tiny")
+    (pod,) = pods.placed()
+    pods.waiting(pod, "ImagePullBackOff", "not found", None)
+    until(kubectl, "tiny", "Ready", "False", "ImagePullFailed")
+    process.stop()
+    operator(profiles=profiles(kubectl, "runtime:2"), identity="operator-1")
+
+    def corrected() -> Any:
+        found = [one for one in pods.live() if one["spec"]["containers"][0]["image"] == "runtime:2"]
+        return found and found[0]["spec"].get("nodeName") and found[0]
+
+    pods.ready(eventually(corrected, 20))
+    until(kubectl, "tiny", "Ready", "True", "Ready")
+    until(kubectl, "tiny", "UpToDate", "True", "UpToDate")

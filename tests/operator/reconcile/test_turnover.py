@@ -248,6 +248,7 @@ def no_old_pod_is_left(pods: Pods, old: str) -> bool:
     return old not in {revision(pod) for pod in live} and bool(serving)
 
 
+@pytest.mark.full
 def test_a_change_that_also_asks_for_more_than_there_is_replaces_all_the_same(
     kubectl: Kubectl, operator: MakeOperator, one: str
 ) -> None:
@@ -261,6 +262,7 @@ def test_a_change_that_also_asks_for_more_than_there_is_replaces_all_the_same(
     until(kubectl, "tiny", "UpToDate", "True")
 
 
+@pytest.mark.full
 def test_a_scale_up_in_the_middle_that_has_no_room_stops_no_rollout(kubectl: Kubectl, operator: MakeOperator) -> None:
     with machine(kubectl, 2) as node:
         operator_on(operator, kubectl, node)
