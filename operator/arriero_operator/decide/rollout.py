@@ -3,7 +3,6 @@
 What is decided is kept on the Deployment for as long as the rollout lasts; nothing else is stored.
 """
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -11,8 +10,8 @@ from typing import Any, Final
 
 from arriero_api import labels
 from arriero_operator import facts
+from arriero_operator.decide.nudge import nudged
 from arriero_operator.decide.turnover import Choice, Turnover, kept
-from arriero_operator.diagnose import scheduling
 from arriero_operator.diagnose.failures import bounded
 from arriero_operator.diagnose.model import pod_failure
 from arriero_operator.facts import PodFacts
@@ -22,7 +21,6 @@ AT_ONCE: Final[Mapping[str, Any]] = {"maxSurge": 1, "maxUnavailable": "100%"}
 """For old pods of which none serves nor ever did: nobody loses anything, and they may hold what the new ones need."""
 SETTLED: Final = 20.0
 """Seconds after the last pod has gone in which the scheduler has tried again for sure: its own back-off ends at 10."""
-_NUDGES: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +49,7 @@ def method(t: Turnover) -> Method:
     if t.complete:
         return Method(SURGE)
     found = _chosen(t)
-    nudge, due = _nudge(t)
+    nudge, due = nudged(t)
     waits = [wait for wait in (found.look_after, due, t.overdue_in) if wait is not None]
     annotations = {**found.annotations, labels.NUDGE: nudge} if nudge else found.annotations
     return replace(found, annotations=annotations, look_after=min(waits, default=None))
@@ -142,28 +140,6 @@ def _raised(t: Turnover, missing: int) -> int:
     stuck = bool(t.old) and not t.terminating and t.settled >= SETTLED and t.blocked() is not None
     useful = any(pod.scheduled for pod in t.new) or not t.made_room
     return max(missing, _missing(t)) if stuck and useful else missing
-
-
-def _nudge(t: Turnover) -> tuple[str, float | None]:
-    """A value that changes when a pod that a quota refused may be tried again; seconds until the next change.
-
-    The ReplicaSet backs off for minutes, but tries at once when the Deployment changes. The quota learns of an ended
-    pod with a delay, so that there are several tries, each later than the one before.
-    """
-    before = t.annotations.get(labels.NUDGE, "")
-    refused = scheduling.quota_refusal(t.deployment)
-    if refused is None or t.terminating or len(t.live) >= t.replicas:
-        return before, None
-    pods = hashlib.sha256(" ".join(sorted(pod.uid for pod in t.live)).encode()).hexdigest()[:8]
-    known, number, at = [*before.split("."), "", "", ""][:3]
-    if known != pods or not number.isdigit() or not at.isdigit():
-        return f"{pods}.1.{int(t.now.timestamp())}", 1.0
-    due = int(at) + int(number) - t.now.timestamp()
-    if int(number) >= _NUDGES:
-        return before, None
-    if due > 0:
-        return before, due
-    return f"{pods}.{int(number) + 1}.{int(t.now.timestamp())}", float(number) + 1.0
 
 
 def _waiting(cause: str, then: str) -> str:
