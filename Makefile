@@ -49,7 +49,7 @@ locks: .venv/.ready ## compile the lock files anew
 	@bash locks/compile.sh
 
 # Three at once, as most tests wait for something; those of the one real node stay on one worker.
-PYTEST := .venv/bin/pytest --numprocesses=3 --dist=loadgroup
+PYTEST := .venv/bin/pytest --numprocesses=3
 
 test: .venv/.ready ## the suite: pure, control plane, node, a few real engines
 	@$(PYTEST)

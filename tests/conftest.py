@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.credentials import Credentials
@@ -15,6 +16,14 @@ from tests.support.eventually import eventually
 from tests.support.kubectl import Kubectl
 from tests.support.operator import OperatorProcess, operator_kubeconfig, operator_settings
 
+ONE_NODE = (
+    "tests/e2e/",
+    "tests/demo/test_demo.py",
+    "tests/cluster/test_node.py",
+    "tests/cluster/images/test_containerd.py",
+    "tests/models/test_models.py",
+)
+"""Where tests marked node are."""
 CRD = Path(__file__).parents[1] / "crds" / "arriero.dev_inferencemodels.yaml"
 
 
@@ -32,12 +41,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--full", action="store_true", help="also run the tests marked full")
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+class OneNodeAtATime(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
+    """Tests go to whichever worker is free; those of the one real node of this machine all to the same."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "node" if nodeid.startswith(ONE_NODE) else nodeid
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneNodeAtATime:
+    """xdist's own groups need a node id that pytest 9.2 does not let it change."""
+    return OneNodeAtATime(config, log)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """A test of the real node outside of the places named here would run beside another one: refused."""
+    if item.get_closest_marker("node") and not item.nodeid.startswith(ONE_NODE):
+        raise pytest.UsageError(f"{item.nodeid} is marked node: name its file in ONE_NODE of tests/conftest.py")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves the tests marked full out unless --full is given; tests of the one real node run one after the other."""
-    for item in items:
-        if item.get_closest_marker("node"):
-            item.add_marker(pytest.mark.xdist_group("node"))
+    """Leaves the tests marked full out unless --full is given."""
     if not config.getoption("--full"):
         skip = pytest.mark.skip(reason="only with --full")
         for item in items:
