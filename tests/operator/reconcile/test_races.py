@@ -90,11 +90,12 @@ def _parts(kind: Kind, owner: Owner) -> list[Part]:
         return [Part("arriero", children.service(owner))]
     rolling = {"maxSurge": 1, "maxUnavailable": 0}
     return [
+        Part("arriero", children.deployment_scale(owner, 0, rolling)),
         Part(
             "arriero-template",
             children.deployment_template(owner, TEMPLATE),
             opening=children.deployment_whole(owner, 0, rolling, TEMPLATE),
-        )
+        ),
     ]
 
 
@@ -114,12 +115,22 @@ async def test_what_somebody_makes_meanwhile_is_left_as_it_is(kube: ApiServer, k
 
 @pytest.mark.parametrize("kind", [SERVICES, DEPLOYMENTS], ids=["service", "deployment"])
 async def test_where_nobody_meddles_a_child_is_made_and_left_in_peace(
-    kube: ApiServer, kubectl: Kubectl, kind: Kind
+    kube: ApiServer, kubectl: Kubectl, kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    written: list[str] = []
+    apply = ApiServer.apply
+
+    async def counted(self: ApiServer, kind: Kind, obj: Object, **options: Any) -> Object:
+        written.append(options["manager"])
+        return await apply(self, kind, obj, **options)
+
+    monkeypatch.setattr(ApiServer, "apply", counted)
     kubectl.apply(model("tiny"))
     owner = Owner(kubectl.namespace, "tiny", read(kubectl, "tiny")["metadata"]["uid"])
     cache = Cache()
     applier = Applier(CachedKube(kube, cache), cache)
-    first = await applier.ensure(owner, kind, _parts(kind, owner))
-    again = await applier.ensure(owner, kind, _parts(kind, owner))
-    assert again["metadata"]["resourceVersion"] == first["metadata"]["resourceVersion"]
+    await applier.ensure(owner, kind, _parts(kind, owner))
+    assert written
+    written.clear()
+    await applier.ensure(owner, kind, _parts(kind, owner))
+    assert not written
