@@ -58,3 +58,8 @@ class Schema(BaseModel):
 def listed_by(*keys: str) -> dict[str, Any]:
     """A list that server-side apply merges by `keys`."""
     return {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": list(keys)}
+
+
+def ruled(*validations: dict[str, str]) -> ConfigDict:
+    """The `model_config` of a part on which these CEL rules stand."""
+    return ConfigDict(**{**Schema.model_config, "json_schema_extra": rules(*validations)})

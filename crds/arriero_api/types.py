@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from arriero_api.schema import Quantity, Schema, ServedName, listed_by, matching, rules
+from arriero_api.schema import Quantity, Schema, ServedName, listed_by, matching, ruled, rules
 from arriero_api.status import Status
 from arriero_api.uris import PATTERN
 
@@ -63,14 +63,12 @@ class Model(Schema):
         Annotated[list[ServedName], Field(max_length=32, json_schema_extra={"x-kubernetes-list-type": "set"})] | None
     ) = Field(default=None, description="Further names that clients may use. Changed without a restart.")
 
-    model_config = Schema.model_config | {
-        "json_schema_extra": rules(
-            {
-                "rule": "!has(self.revision) || self.uri.startsWith('hf://')",
-                "message": "spec.model.revision is for hf:// models only: remove it, or put the revision into the path",
-            }
-        )
-    }
+    model_config = ruled(
+        {
+            "rule": "!has(self.revision) || self.uri.startsWith('hf://')",
+            "message": "spec.model.revision is for hf:// models only: remove it, or put the revision into the path",
+        }
+    )
 
 
 class Resources(Schema):
@@ -99,14 +97,12 @@ class EnvVarSource(Schema):
     secret_key_ref: KeySelector | None = Field(default=None, description="A key of a Secret of the namespace.")
     config_map_key_ref: KeySelector | None = Field(default=None, description="A key of a ConfigMap of the namespace.")
 
-    model_config = Schema.model_config | {
-        "json_schema_extra": rules(
-            {
-                "rule": "has(self.secretKeyRef) != has(self.configMapKeyRef)",
-                "message": "valueFrom needs exactly one of secretKeyRef and configMapKeyRef",
-            }
-        )
-    }
+    model_config = ruled(
+        {
+            "rule": "has(self.secretKeyRef) != has(self.configMapKeyRef)",
+            "message": "valueFrom needs exactly one of secretKeyRef and configMapKeyRef",
+        }
+    )
 
 
 class EnvVar(Schema):
@@ -126,14 +122,12 @@ class EnvVar(Schema):
     value: Annotated[str, Field(max_length=4096)] | None = Field(default=None, description="Its value.")
     value_from: EnvVarSource | None = Field(default=None, description="Where its value comes from, instead of 'value'.")
 
-    model_config = Schema.model_config | {
-        "json_schema_extra": rules(
-            {
-                "rule": "!(has(self.value) && has(self.valueFrom))",
-                "message": "an environment variable has either value or valueFrom, not both: remove one",
-            }
-        )
-    }
+    model_config = ruled(
+        {
+            "rule": "!(has(self.value) && has(self.valueFrom))",
+            "message": "an environment variable has either value or valueFrom, not both: remove one",
+        }
+    )
 
 
 class Engine(Schema):
@@ -198,14 +192,12 @@ class Serving(Schema):
         ),
     )
 
-    model_config = Schema.model_config | {
-        "json_schema_extra": rules(
-            {
-                "rule": "!has(self.drainSeconds) || self.drainSeconds >= self.requestTimeoutSeconds",
-                "message": "spec.serving.drainSeconds is less than requestTimeoutSeconds: requests would be lost when a pod stops. Raise it or lower requestTimeoutSeconds",
-            }
-        )
-    }
+    model_config = ruled(
+        {
+            "rule": "!has(self.drainSeconds) || self.drainSeconds >= self.requestTimeoutSeconds",
+            "message": "spec.serving.drainSeconds is less than requestTimeoutSeconds: requests would be lost when a pod stops. Raise it or lower requestTimeoutSeconds",
+        }
+    )
 
 
 class Adapter(Schema):
@@ -249,14 +241,12 @@ class Adapter(Schema):
         ),
     )
 
-    model_config = Schema.model_config | {
-        "json_schema_extra": rules(
-            {
-                "rule": "!has(self.revision) || self.uri.startsWith('hf://')",
-                "message": "an adapter's revision is for hf:// only: remove it, or put the revision into the path",
-            }
-        )
-    }
+    model_config = ruled(
+        {
+            "rule": "!has(self.revision) || self.uri.startsWith('hf://')",
+            "message": "an adapter's revision is for hf:// only: remove it, or put the revision into the path",
+        }
+    )
 
 
 class Lora(Schema):
@@ -282,18 +272,16 @@ class Lora(Schema):
         default=None, description="The adapters to serve. Changed without a restart."
     )
 
-    model_config = Schema.model_config | {
-        "json_schema_extra": rules(
-            {
-                "rule": "self.maxActive <= self.maxLoaded",
-                "message": "spec.lora.maxActive is more than maxLoaded: raise maxLoaded or lower maxActive",
-            },
-            {
-                "rule": "!has(self.adapters) || self.adapters.size() <= self.maxLoaded",
-                "message": "spec.lora.adapters has more than maxLoaded entries: raise spec.lora.maxLoaded, which replaces the pods",
-            },
-        )
-    }
+    model_config = ruled(
+        {
+            "rule": "self.maxActive <= self.maxLoaded",
+            "message": "spec.lora.maxActive is more than maxLoaded: raise maxLoaded or lower maxActive",
+        },
+        {
+            "rule": "!has(self.adapters) || self.adapters.size() <= self.maxLoaded",
+            "message": "spec.lora.adapters has more than maxLoaded entries: raise spec.lora.maxLoaded, which replaces the pods",
+        },
+    )
 
 
 class Rollout(Schema):
@@ -329,14 +317,12 @@ class Rollout(Schema):
         ),
     )
 
-    model_config = Schema.model_config | {
-        "json_schema_extra": rules(
-            {
-                "rule": "self.surgeWaitMaxSeconds >= self.surgeWaitSeconds",
-                "message": "spec.rollout.surgeWaitMaxSeconds is less than surgeWaitSeconds: raise it or lower surgeWaitSeconds",
-            }
-        )
-    }
+    model_config = ruled(
+        {
+            "rule": "self.surgeWaitMaxSeconds >= self.surgeWaitSeconds",
+            "message": "spec.rollout.surgeWaitMaxSeconds is less than surgeWaitSeconds: raise it or lower surgeWaitSeconds",
+        }
+    )
 
 
 class Spec(Schema):
@@ -402,18 +388,16 @@ class InferenceModel(Schema):
     spec: Spec
     status: Status | None = None
 
-    model_config = Schema.model_config | {
-        "json_schema_extra": rules(
-            {
-                "rule": f"{_NO_ADAPTERS} || self.spec.lora.adapters.all(a, a.name != "
-                "(has(self.spec.model.name) ? self.spec.model.name : self.metadata.name) "
-                "&& !(has(self.spec.model.aliases) && a.name in self.spec.model.aliases))",
-                "message": "an adapter of spec.lora.adapters has the model's own name or an alias: give it another name",
-            },
-            {
-                "rule": f"{_NO_ADAPTERS} || self.spec.lora.adapters.all(a, !a.uri.startsWith('pvc://') || "
-                "(self.spec.model.uri.startsWith('pvc://') && a.uri.split('/')[2] == self.spec.model.uri.split('/')[2]))",
-                "message": "a pvc:// adapter must be on the claim of spec.model.uri: put it there, or use hf://",
-            },
-        )
-    }
+    model_config = ruled(
+        {
+            "rule": f"{_NO_ADAPTERS} || self.spec.lora.adapters.all(a, a.name != "
+            "(has(self.spec.model.name) ? self.spec.model.name : self.metadata.name) "
+            "&& !(has(self.spec.model.aliases) && a.name in self.spec.model.aliases))",
+            "message": "an adapter of spec.lora.adapters has the model's own name or an alias: give it another name",
+        },
+        {
+            "rule": f"{_NO_ADAPTERS} || self.spec.lora.adapters.all(a, !a.uri.startsWith('pvc://') || "
+            "(self.spec.model.uri.startsWith('pvc://') && a.uri.split('/')[2] == self.spec.model.uri.split('/')[2]))",
+            "message": "a pvc:// adapter must be on the claim of spec.model.uri: put it there, or use hf://",
+        },
+    )
