@@ -13,7 +13,7 @@ from arriero_api import labels, pod
 from arriero_api.contract import Failure
 from arriero_api.scrub import scrubbed
 from arriero_operator.facts import PodFacts
-from arriero_operator.render import children, names, template
+from arriero_operator.render import arguments, children, names, template
 from arriero_operator.render.children import Json, Owner
 from arriero_operator.render.inputs import Inputs
 
@@ -109,7 +109,7 @@ def adapter_room(record: Mapping[str, Any] | None) -> int:
     body = ((record or {}).get("data") or {}).get("template") or {}
     containers = (body.get("spec") or {}).get("containers") or ()
     flags = (str(arg) for one in containers for arg in one.get("args") or ())
-    found = (flag.removeprefix(template.LOADED_FLAG) for flag in flags if flag.startswith(template.LOADED_FLAG))
+    found = (flag.removeprefix(arguments.LOADED_FLAG) for flag in flags if flag.startswith(template.LOADED_FLAG))
     return max((int(amount) for amount in found if amount.isdigit()), default=0)
 
 

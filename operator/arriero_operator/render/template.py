@@ -2,21 +2,14 @@
 
 from typing import Any, Final
 
-from arriero_api import labels, pod, uris
+from arriero_api import labels, pod
 from arriero_operator import quantity
 from arriero_operator.render import names
+from arriero_operator.render.arguments import arguments
 from arriero_operator.render.inputs import Inputs
-
-LOADED_FLAG: Final = "--max-cpu-loras="
-"""Tells how many adapters the pods of a template hold."""
+from arriero_operator.render.volumes import mounts, volumes
 
 _USER: Final = 65532
-_REGISTRATIONS: Final = "registrations"
-_CACHE: Final = "cache"
-_STATE: Final = "state"
-_TMP: Final = "tmp"
-_SHM: Final = "shm"
-_MODEL: Final = "model"
 
 Json = dict[str, Any]
 
@@ -46,7 +39,7 @@ def _pod(model: str, inputs: Inputs) -> Json:
             "seccompProfile": {"type": "RuntimeDefault"},
         },
         "containers": [_container(inputs)],
-        "volumes": _volumes(model, inputs),
+        "volumes": volumes(model, inputs),
     }
     if inputs.node_selector:
         spec["nodeSelector"] = dict(inputs.node_selector)
@@ -78,7 +71,7 @@ def _container(inputs: Inputs) -> Json:
             "readOnlyRootFilesystem": True,
             "capabilities": {"drop": ["ALL"]},
         },
-        "volumeMounts": _mounts(inputs),
+        "volumeMounts": mounts(inputs),
     }
 
 
@@ -86,49 +79,6 @@ def _environment(inputs: Inputs) -> list[Json]:
     limit = int(quantity.parse(inputs.cache_size)) if inputs.cache_size else 0
     own = [{"name": pod.CACHE_LIMIT_VARIABLE, "value": str(limit)}] if limit else []
     return [*own, *(dict(variable) for variable in inputs.env)]
-
-
-def arguments(inputs: Inputs) -> list[str]:
-    """Arguments of the container, after the image's entry point."""
-    # In one word each, so that no value is taken for an option.
-    revision = [f"--revision={inputs.source_revision}"] if inputs.source_revision else []
-    return [
-        "serve",
-        f"--model={inputs.uri}",
-        *revision,
-        "--registrations",
-        f"{pod.REGISTRATIONS_DIR}/{pod.REGISTRATIONS_FILE}",
-        "--cache-dir",
-        pod.CACHE_DIR,
-        "--state-dir",
-        pod.STATE_DIR,
-        "--request-timeout-seconds",
-        str(inputs.request_timeout_seconds),
-        "--drain-seconds",
-        str(inputs.drain_seconds),
-        "--endpoint-delay-seconds",
-        str(pod.ENDPOINT_DELAY_SECONDS),
-        "--",
-        *engine_flags(inputs),
-    ]
-
-
-def engine_flags(inputs: Inputs) -> list[str]:
-    """vLLM's flags: typed fields, then the profile's args, then the spec's."""
-    flags = []
-    if inputs.max_model_len is not None:
-        flags.append(f"--max-model-len={inputs.max_model_len}")
-    if inputs.dtype is not None:
-        flags.append(f"--dtype={inputs.dtype}")
-    if inputs.enforce_eager:
-        flags.append("--enforce-eager")
-    if inputs.max_num_seqs is not None:
-        flags.append(f"--max-num-seqs={inputs.max_num_seqs}")
-    if inputs.lora:
-        room = inputs.lora
-        flags += ["--enable-lora", f"--max-lora-rank={room['maxRank']}", f"--max-loras={room['maxActive']}"]
-        flags.append(f"{LOADED_FLAG}{room['maxLoaded']}")
-    return [*flags, *inputs.args]
 
 
 def _resources(inputs: Inputs) -> Json:
@@ -143,31 +93,3 @@ def _probe(path: str, *, period: int, timeout: int, failures: int) -> Json:
         "timeoutSeconds": timeout,
         "failureThreshold": failures,
     }
-
-
-def _volumes(model: str, inputs: Inputs) -> list[Json]:
-    volumes: list[Json] = [
-        {"name": _REGISTRATIONS, "configMap": {"name": names.revisioned(model, inputs.hash)}},
-        {"name": _CACHE, "emptyDir": {"sizeLimit": inputs.cache_size} if inputs.cache_size else {}},
-        {"name": _STATE, "emptyDir": {}},
-        {"name": _TMP, "emptyDir": {}},
-        {"name": _SHM, "emptyDir": {"medium": "Memory", "sizeLimit": inputs.shared_memory}},
-    ]
-    source = uris.parse(inputs.uri)
-    if source.scheme == uris.PVC:
-        claim = {"claimName": source.location, "readOnly": True}
-        volumes.append({"name": _MODEL, "persistentVolumeClaim": claim})
-    return volumes
-
-
-def _mounts(inputs: Inputs) -> list[Json]:
-    mounts: list[Json] = [
-        {"name": _REGISTRATIONS, "mountPath": pod.REGISTRATIONS_DIR, "readOnly": True},
-        {"name": _CACHE, "mountPath": pod.CACHE_DIR},
-        {"name": _STATE, "mountPath": pod.STATE_DIR},
-        {"name": _TMP, "mountPath": "/tmp"},
-        {"name": _SHM, "mountPath": "/dev/shm"},
-    ]
-    if uris.parse(inputs.uri).scheme == uris.PVC:
-        mounts.append({"name": _MODEL, "mountPath": pod.CLAIM_DIR, "readOnly": True})
-    return mounts

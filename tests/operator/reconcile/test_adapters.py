@@ -22,7 +22,7 @@ from arriero_operator.decide.conditions import conditions
 from arriero_operator.decide.plan import lost_names
 from arriero_operator.decide.situation import NameState
 from arriero_operator.diagnose.failures import failure
-from arriero_operator.render import template
+from arriero_operator.render import arguments
 from arriero_operator.render.children import Owner
 from arriero_operator.render.inputs import pod_inputs
 from tests.conftest import MakeOperator
@@ -153,9 +153,9 @@ def test_the_capacity_is_of_the_revision_and_the_list_is_not() -> None:
     room, other = pod_inputs(spec(), GPU), pod_inputs(spec(maxRank=64), GPU)
     assert len({plain.hash, room.hash, other.hash}) == 3
     assert pod_inputs(spec(adapters=[{"name": "support", "uri": "hf://org/support"}]), GPU).hash == room.hash
-    assert not [flag for flag in template.engine_flags(plain) if "lora" in flag]
+    assert not [flag for flag in arguments.engine_flags(plain) if "lora" in flag]
     flags = ["--enable-lora", "--max-lora-rank=64", "--max-loras=4", "--max-cpu-loras=16"]
-    assert [flag for flag in template.engine_flags(other) if "lora" in flag] == flags
+    assert [flag for flag in arguments.engine_flags(other) if "lora" in flag] == flags
 
 
 def test_the_room_of_a_revision_is_read_from_its_record() -> None:

@@ -13,7 +13,7 @@ from arriero_api import pod
 from arriero_api.contract import NameKind, Registration, Registrations
 from arriero_api.types import Cache, EmptyDirCache, Engine, EnvVar, Model, Resources, Serving, Spec
 from arriero_operator import revisions
-from arriero_operator.render import children, names, template
+from arriero_operator.render import arguments, children, names, template
 from arriero_operator.render.children import Owner
 from arriero_operator.render.inputs import Inputs, pod_inputs
 from arriero_operator.settings import Profile
@@ -71,7 +71,7 @@ def test_arguments_are_typed_fields_then_the_profile_then_the_spec() -> None:
         engine={"maxModelLen": 512, "dtype": "float32", "enforceEager": True, "maxNumSeqs": 4, "args": ["--seed", "1"]},
         serving={"requestTimeoutSeconds": 60, "drainSeconds": 90},
     )
-    assert template.arguments(found) == [
+    assert arguments.arguments(found) == [
         *("serve", "--model=hf://org/tiny", "--revision=v1"),
         *("--registrations", "/etc/arriero/registrations/registrations.json"),
         *("--cache-dir", "/var/cache/arriero", "--state-dir", "/var/lib/arriero"),

@@ -1,0 +1,66 @@
+"""Compute resources and environment of the runtime container: spec.resources, spec.engine.env."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from arriero_api.schema import Quantity, Schema, matching, ruled
+
+
+class Resources(Schema):
+    """Compute resources of one pod, as in a container. Each limit or request here overrides the profile's of that name."""
+
+    limits: Annotated[dict[str, Quantity], Field(max_length=16)] | None = Field(
+        default=None,
+        description='The most one pod may use, for example {"nvidia.com/gpu": 1, "memory": "24Gi"}.',
+    )
+    requests: Annotated[dict[str, Quantity], Field(max_length=16)] | None = Field(
+        default=None, description="What the scheduler sets aside for one pod; default: the limits."
+    )
+
+
+class KeySelector(Schema):
+    """A key of a Secret or ConfigMap of the namespace."""
+
+    name: Annotated[str, Field(min_length=1, max_length=253)] = Field(description="Name of the object.")
+    key: Annotated[str, Field(min_length=1, max_length=253)] = Field(description="Key in its data.")
+    optional: bool | None = Field(default=None, description="Start the container although the key is absent.")
+
+
+class EnvVarSource(Schema):
+    """Where the value of an environment variable comes from: exactly one."""
+
+    secret_key_ref: KeySelector | None = Field(default=None, description="A key of a Secret of the namespace.")
+    config_map_key_ref: KeySelector | None = Field(default=None, description="A key of a ConfigMap of the namespace.")
+
+    model_config = ruled(
+        {
+            "rule": "has(self.secretKeyRef) != has(self.configMapKeyRef)",
+            "message": "valueFrom needs exactly one of secretKeyRef and configMapKeyRef",
+        }
+    )
+
+
+class EnvVar(Schema):
+    """An environment variable of the runtime container."""
+
+    name: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=128,
+            json_schema_extra=matching(
+                "^[A-Za-z_][A-Za-z0-9_]*$",
+                "the name of an environment variable has letters, digits and _ only, and does not begin with a digit",
+            ),
+        ),
+    ] = Field(description="Name of the variable.")
+    value: Annotated[str, Field(max_length=4096)] | None = Field(default=None, description="Its value.")
+    value_from: EnvVarSource | None = Field(default=None, description="Where its value comes from, instead of 'value'.")
+
+    model_config = ruled(
+        {
+            "rule": "!(has(self.value) && has(self.valueFrom))",
+            "message": "an environment variable has either value or valueFrom, not both: remove one",
+        }
+    )
