@@ -109,7 +109,7 @@ def adapter_room(record: Mapping[str, Any] | None) -> int:
     body = ((record or {}).get("data") or {}).get("template") or {}
     containers = (body.get("spec") or {}).get("containers") or ()
     flags = (str(arg) for one in containers for arg in one.get("args") or ())
-    found = (flag.removeprefix(arguments.LOADED_FLAG) for flag in flags if flag.startswith(template.LOADED_FLAG))
+    found = (flag.removeprefix(arguments.LOADED_FLAG) for flag in flags if flag.startswith(arguments.LOADED_FLAG))
     return max((int(amount) for amount in found if amount.isdigit()), default=0)
 
 
