@@ -19,6 +19,10 @@ CACHE_LIMIT_VARIABLE: Final = "ARRIERO_CACHE_LIMIT_BYTES"
 """The cache volume's size limit, which a pod cannot see by itself; absent where there is none."""
 CLAIM_DIR: Final = "/mnt/model"
 """Where the claim of a pvc:// model is mounted, read-only."""
+CHAT_TEMPLATE_FILE: Final = "/etc/arriero/chat-template/chat-template.jinja"
+"""Where spec.engine.chatTemplate is mounted."""
+API_KEY_FILE: Final = "/etc/arriero/api-key/key"
+"""Where the key of spec.serving.apiKey is mounted; its content changes when the Secret does."""
 TERMINATION_LOG: Final = "/dev/termination-log"
 TERMINATION_LOG_BYTES: Final = 4096
 """Kubernetes keeps no more of it."""
@@ -27,6 +31,12 @@ ENDPOINT_DELAY_SECONDS: Final = 10
 """From not ready until every client's view of the endpoints has followed: requests are accepted so long."""
 ENGINE_STOP_SECONDS: Final = 15
 GRACE_MARGIN_SECONDS: Final = 5
+
+
+NO_PARSER: Final = "none"
+"""The name that switches a parser of tool calls or reasoning off."""
+CHAT_FORMATS: Final = ("Template", "LlamaStack")
+"""By what chats become prompts: the model's own chat template (the default), or Llama Stack's formats."""
 
 
 def grace_period_seconds(drain_seconds: int) -> int:

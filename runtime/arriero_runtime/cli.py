@@ -1,7 +1,7 @@
 """The command line, the same for supervisor and server. Standard library only."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -15,7 +15,11 @@ class UsageError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """`arriero-runtime serve`, parsed. Times are in seconds; `engine_args` are vLLM's flags as they were written."""
+    """`arriero-runtime serve`, parsed. Times are in seconds; `engine_args` are vLLM's flags as they were written.
+
+    Empty parsers are chosen by the runtime, pod.NO_PARSER is none. `max_tokens` 0 is no cap; no `api_key_file`:
+    everybody may ask. `shared_cache`: other pods use the cache folder too.
+    """
 
     model: str
     revision: str
@@ -30,6 +34,13 @@ class ServeOptions:
     control_port: int
     termination_log: Path
     engine_args: tuple[str, ...]
+    trust_remote_code: bool = False
+    tool_call_parser: str = ""
+    reasoning_parser: str = ""
+    chat_format: str = pod.CHAT_FORMATS[0]
+    max_tokens: int = 0
+    api_key_file: Path | None = None
+    shared_cache: bool = False
 
 
 class _Parser(argparse.ArgumentParser):
@@ -55,6 +66,13 @@ def parse(argv: Sequence[str]) -> ServeOptions:
         control_port=found.control_port,
         termination_log=found.termination_log,
         engine_args=tuple(engine_args),
+        trust_remote_code=found.trust_remote_code,
+        tool_call_parser=found.tool_call_parser,
+        reasoning_parser=found.reasoning_parser,
+        chat_format=found.chat_format,
+        max_tokens=found.max_tokens,
+        api_key_file=found.api_key_file,
+        shared_cache=found.shared_cache,
     )
 
 
@@ -118,7 +136,26 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="why it ended, as JSON (default: %(default)s)",
     )
+    _add_model_options(add)
     return parser
+
+
+def _add_model_options(add: Callable[..., object]) -> None:
+    add("--trust-remote-code", action="store_true", help="run the code that the model brings along")
+    for kind in ("tool-call", "reasoning"):
+        words = f"vLLM's {kind} parser; {pod.NO_PARSER}: none (default: chosen by the model)"
+        add(f"--{kind}-parser", default="", metavar="NAME", help=words)
+    add(
+        "--chat-format",
+        choices=pod.CHAT_FORMATS,
+        default=pod.CHAT_FORMATS[0],
+        help="prompts of chats (default: %(default)s)",
+    )
+    add("--max-tokens", type=_positive, default=0, metavar="N", help="most tokens of one answer (default: no cap)")
+    add("--api-key-file", type=Path, metavar="FILE", help="the key that requests need; read anew when it changes")
+    add(
+        "--shared-cache", action="store_true", help="other pods use the cache folder too: change nothing there in place"
+    )
 
 
 def _not_empty(text: str) -> str:
@@ -134,9 +171,9 @@ def _seconds(text: str) -> int:
 
 
 def _positive(text: str) -> int:
-    if (seconds := _seconds(text)) < 1:
-        raise argparse.ArgumentTypeError("must be at least 1 second")
-    return seconds
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number, 1 or more")
+    return int(text)
 
 
 def _port(text: str) -> int:

@@ -33,6 +33,25 @@ def test_the_defaults_are_those_of_a_pod() -> None:
     assert options.engine_args == ()
 
 
+def test_what_a_model_asks_for_is_an_argument_and_no_secret_is_one() -> None:
+    line = (
+        "serve --model hf://a/b --trust-remote-code --tool-call-parser=hermes --reasoning-parser=none "
+        "--chat-format=LlamaStack --max-tokens=512 --api-key-file=/etc/key --shared-cache"
+    )
+    options = parse(line.split())
+    assert options.trust_remote_code
+    assert (options.tool_call_parser, options.reasoning_parser) == ("hermes", pod.NO_PARSER)
+    assert (options.chat_format, options.max_tokens) == ("LlamaStack", 512)
+    assert (options.api_key_file, options.shared_cache) == (Path("/etc/key"), True)
+
+
+def test_without_them_nothing_is_chosen_capped_or_locked() -> None:
+    options = parse(["serve", "--model", "file:///m"])
+    assert (options.trust_remote_code, options.shared_cache, options.api_key_file) == (False, False, None)
+    assert (options.tool_call_parser, options.reasoning_parser, options.max_tokens) == ("", "", 0)
+    assert options.chat_format == pod.CHAT_FORMATS[0] == "Template"
+
+
 @pytest.mark.parametrize(
     ("line", "named"),
     [
@@ -45,6 +64,8 @@ def test_the_defaults_are_those_of_a_pod() -> None:
         ("serve --mod hf://a/b", "--model"),
         ("serve --model hf://a/b --max-model-len 5", "--max-model-len"),
         ("serve --model= ", "--model"),
+        ("serve --model hf://a/b --max-tokens 0", "--max-tokens"),
+        ("serve --model hf://a/b --chat-format Chat", "--chat-format"),
     ],
 )
 def test_a_refused_argument_is_named(line: str, named: str) -> None:
