@@ -30,6 +30,8 @@ _KEPT = (
     "maxProperties",
 )
 
+_OPEN = "x-kubernetes-preserve-unknown-fields"
+
 COLUMNS: tuple[Json, ...] = (
     {"name": "Model", "type": "string", "jsonPath": ".spec.model.uri"},
     {"name": "Ready", "type": "string", "jsonPath": '.status.conditions[?(@.type=="Ready")].status'},
@@ -123,7 +125,10 @@ def structural(node: Json, definitions: Mapping[str, Json], path: str) -> Json:
 
 
 def _add_object(out: Json, node: Json, definitions: Mapping[str, Json], path: str) -> None:
-    if "properties" in node:
+    if node.get(_OPEN):
+        out[_OPEN] = True
+        _require(out, "maxProperties", path)
+    elif "properties" in node:
         out["properties"] = {k: structural(v, definitions, f"{path}.{k}") for k, v in node["properties"].items()}
         if node.get("required"):
             out["required"] = list(node["required"])

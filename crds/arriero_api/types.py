@@ -1,6 +1,6 @@
 """The typed InferenceModel, v1alpha1. The CRD is generated from it; docstrings are what `kubectl explain` prints.
 
-Defaults stand in the schema only for what the operator decides (replicas, drain). Engine, resources, image, cache and
+Defaults stand in the schema only for what the operator decides (replicas, drain, Service, class). Engine, resources, image, cache and
 shared memory have none: precedence is spec, then profile, then the engine's own choice.
 """
 
@@ -8,13 +8,15 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from arriero_api.schema import Quantity, Schema, matching, ruled
+from arriero_api.schema import Quantity, Schema, matching, ruled, rules
 from arriero_api.spec.cache import Cache, EmptyDirCache
 from arriero_api.spec.container import EnvVar, EnvVarSource, KeySelector, Resources
 from arriero_api.spec.engine import Engine
 from arriero_api.spec.lora import Adapter, Lora
 from arriero_api.spec.model import Model
+from arriero_api.spec.podtemplate import PodTemplate
 from arriero_api.spec.rollout import Rollout
+from arriero_api.spec.service import Service
 from arriero_api.spec.serving import Serving
 from arriero_api.status import Status
 
@@ -29,8 +31,10 @@ __all__ = [
     "KeySelector",
     "Lora",
     "Model",
+    "PodTemplate",
     "Resources",
     "Rollout",
+    "Service",
     "Serving",
     "Spec",
 ]
@@ -89,6 +93,33 @@ class Spec(Schema):
     serving: Serving = Field(default_factory=Serving, description="How requests are treated.")
     rollout: Rollout = Field(
         default_factory=Rollout, description="How pods of a changed model replace the older ones. Restarts nothing."
+    )
+    service: Service = Field(
+        default_factory=Service, description="The Service that clients in the cluster reach the model by."
+    )
+    pod_template: PodTemplate | None = Field(
+        default=None,
+        description="What a pod has beyond the other fields: part of a core PodTemplateSpec, laid over the pods that Arriero makes.",
+    )
+    operator_class: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=63,
+            json_schema_extra=rules(
+                {
+                    "rule": "self.matches(r'^[a-z0-9]([a-z0-9-]*[a-z0-9])?$')",
+                    "message": "spec.operatorClass must be the class of an install: lower-case letters, digits and - only",
+                },
+                {
+                    "rule": "self == oldSelf",
+                    "message": "spec.operatorClass cannot be changed: delete the model and create it anew",
+                },
+            ),
+        ),
+    ] = Field(
+        default="default",
+        description="Which install of Arriero serves the model, where several share a cluster: the chart's operatorClass.",
     )
     paused: bool = Field(
         default=False, description="Change nothing of this model but its status. Pods that run go on serving."
