@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
-from pydantic.alias_generators import to_camel
+from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
-from arriero_api.types import Engine, Resources
+from arriero_api.types import Engine, PodTemplate, Resources
+from arriero_operator.limits import Changes, NetworkRules, Policy, Reads, Strict
 
 _QUANTITY: Final = re.compile(r"[0-9]+(\.[0-9]+)?(m|[kMGTPE]|[KMGTPE]i)?")
 
+DEFAULT_CLASS: Final = "default"
 DEFAULT_PATH: Final = Path("/etc/arriero/settings.yaml")
 
 
@@ -37,17 +38,26 @@ class Profile:
     node_selector: Mapping[str, str] = field(default_factory=dict)
     tolerations: tuple[Mapping[str, Any], ...] = ()
     runtime_class_name: str = ""
+    pod_template: PodTemplate | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the chart decides. `watch_namespaces` is empty for all; `hub_endpoint` is empty for the public hub."""
+    """What the chart decides. `watch_namespaces` is empty for all; `hub_endpoint` is empty for the public hub.
+
+    Only models of the `operator_class` are served.
+    """
 
     watch_namespaces: tuple[str, ...]
     default_profile: str
     hub_endpoint: str
     workers: int
     profiles: Mapping[str, Profile]
+    operator_class: str = DEFAULT_CLASS
+    policy: Policy = Policy()
+    reads: Reads = Reads()
+    changes: Changes = Changes()
+    network_policies: NetworkRules = NetworkRules()
 
 
 def load(path: Path) -> Settings:
@@ -72,8 +82,8 @@ def parse(text: str, source: str = "settings") -> Settings:
     except ValidationError as error:
         raise SettingsError(f"{source}: {_first(error)}") from error
     for name, profile in raw["profiles"].items():
-        for part in ("engine", "resources"):
-            if unknown := _unknown(profile.get(part), getattr(file.profiles[name], part)):
+        for part in ("engine", "resources", "podTemplate"):
+            if unknown := _unknown(profile.get(part), _part(file.profiles[name], part)):
                 raise SettingsError(f"{source}: profiles.{name}.{part}.{unknown}: unknown key: remove or correct it")
     if file.default_profile not in file.profiles:
         known = ", ".join(sorted(file.profiles))
@@ -84,6 +94,11 @@ def parse(text: str, source: str = "settings") -> Settings:
         hub_endpoint=file.hub.endpoint,
         workers=file.workers,
         profiles={name: profile.named(name) for name, profile in file.profiles.items()},
+        operator_class=file.operator_class,
+        policy=file.policy,
+        reads=file.reads,
+        changes=file.changes,
+        network_policies=file.network_policies,
     )
 
 
@@ -103,15 +118,11 @@ def _quantities(resources: Resources) -> Resources:
 _Label = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", max_length=63)]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(alias_generator=to_camel, extra="forbid", frozen=True)
-
-
-class _Hub(_Strict):
+class _Hub(Strict):
     endpoint: Annotated[str, Field(pattern=r"^(https?://\S+)?$")]
 
 
-class _Profile(_Strict):
+class _Profile(Strict):
     image: Annotated[str, Field(pattern=r"^\S+$")]
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = "IfNotPresent"
     resources: Annotated[Resources, AfterValidator(_quantities)]
@@ -120,6 +131,7 @@ class _Profile(_Strict):
     node_selector: dict[str, str] = {}
     tolerations: list[dict[str, Any]] = []
     runtime_class_name: str = ""
+    pod_template: PodTemplate | None = None
 
     def named(self, name: str) -> Profile:
         return Profile(
@@ -132,15 +144,21 @@ class _Profile(_Strict):
             node_selector=self.node_selector,
             tolerations=tuple(self.tolerations),
             runtime_class_name=self.runtime_class_name,
+            pod_template=self.pod_template,
         )
 
 
-class _File(_Strict):
+class _File(Strict):
     watch_namespaces: list[_Label]
     default_profile: str
     hub: _Hub
     workers: Annotated[int, Field(ge=1, le=64)]
     profiles: Annotated[dict[_Label, _Profile], Field(min_length=1)]
+    operator_class: _Label = DEFAULT_CLASS
+    policy: Policy = Policy()
+    reads: Reads = Reads()
+    changes: Changes = Changes()
+    network_policies: NetworkRules = NetworkRules()
 
 
 def _first(error: ValidationError) -> str:
@@ -154,6 +172,10 @@ def _first(error: ValidationError) -> str:
     if found["type"] == "value_error":
         return f"{key}: {found['ctx']['error']}"
     return f"{key}: {found['msg']}, but it is {found['input']!r}"
+
+
+def _part(profile: _Profile, key: str) -> Any:
+    return next(getattr(profile, name) for name, one in _Profile.model_fields.items() if one.alias == key)
 
 
 def _unknown(raw: Any, parsed: Any) -> str:
