@@ -57,12 +57,20 @@ class AdapterState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """One name that clients may call. `uri` and `revision` say where an adapter comes from; empty for other kinds."""
+    """One name that clients may call. The rest is of adapters: where one comes from, the commit that every pod is to
+    serve once the first one has resolved it, and the Secret that the source is asked with."""
 
     name: str
     kind: NameKind
     uri: str = ""
     revision: str = ""
+    commit: str = ""
+    credentials: str = ""
+
+    @property
+    def entry(self) -> tuple[str, str, str]:
+        """What tells one adapter of a name from another: a commit is found out, and a Secret is not what is served."""
+        return self.name, self.uri, self.revision
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +98,7 @@ class Registrations:
             "commit": self.commit,
         }
         if self.adapters:
-            body["adapters"] = [{"name": n.name, "uri": n.uri, "revision": n.revision} for n in self.adapters]
+            body["adapters"] = [_adapter(one) for one in self.adapters]
         return json.dumps(body, indent=1, ensure_ascii=False)
 
     @property
@@ -181,17 +189,19 @@ class Progress:
 @dataclass(frozen=True, slots=True)
 class AdapterStatus:
     """One adapter in one pod. `uri` and `revision` are those of the entry that the state is of; `failure` says why it
-    is Failed."""
+    is Failed, `commit` what the pod has resolved, empty for what has no commits and from an older runtime."""
 
     name: str
     uri: str
     revision: str
     state: AdapterState
     failure: Failure | None = None
+    commit: str = ""
 
     def of(self, wanted: Registration) -> bool:
-        """Whether it is about this entry, not an earlier one of the name."""
-        return (self.name, self.uri, self.revision) == (wanted.name, wanted.uri, wanted.revision)
+        """Whether it is about this entry, not an earlier one of the name, nor about another commit than wanted."""
+        same = (self.name, self.uri, self.revision) == wanted.entry
+        return same and (not wanted.commit or self.commit in ("", wanted.commit))
 
     def to_dict(self) -> dict[str, Any]:
         """As it stands in the status."""
@@ -201,6 +211,7 @@ class AdapterStatus:
             "revision": self.revision,
             "state": self.state.value,
         }
+        body |= {"commit": self.commit} if self.commit else {}
         return body | ({"failure": json.loads(self.failure.to_json())} if self.failure else {})
 
     @classmethod
@@ -209,7 +220,8 @@ class AdapterStatus:
         failure = body.get("failure")
         found = Failure.from_dict(failure) if failure else None
         state = AdapterState(body["state"])
-        return cls(str(body["name"]), str(body["uri"]), str(body.get("revision", "")), state, found)
+        commit = str(body.get("commit", ""))
+        return cls(str(body["name"]), str(body["uri"]), str(body.get("revision", "")), state, found, commit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,11 +301,24 @@ def _object(text: str, what: str) -> dict[str, Any]:
 def _adapters(body: Mapping[str, Any]) -> tuple[Registration, ...]:
     try:
         return tuple(
-            Registration(str(one["name"]), NameKind.ADAPTER, str(one["uri"]), str(one.get("revision", "")))
+            Registration(
+                str(one["name"]),
+                NameKind.ADAPTER,
+                str(one["uri"]),
+                str(one.get("revision", "")),
+                str(one.get("commit", "")),
+                str(one.get("credentials", "")),
+            )
             for one in body.get("adapters") or ()
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise ContractError(f"registrations: adapters: {error!r}") from error
+
+
+def _adapter(one: Registration) -> dict[str, str]:
+    """As it stands in the text; what an older reader does not know only where there is something to say."""
+    body = {"name": one.name, "uri": one.uri, "revision": one.revision}
+    return body | {key: value for key, value in (("commit", one.commit), ("credentials", one.credentials)) if value}
 
 
 def _size(body: Mapping[str, Any]) -> int:

@@ -42,6 +42,7 @@ _ALL: Final = (
     _state("EngineReady", "All wanted replicas have an engine that answers."),
     _state("Registered", "All names are served by all ready pods."),
     _state("Registering", "A changed list of names is on its way to the pods."),
+    _state("AdapterNeedsRollout", "An adapter waits for new pods: those that serve lack its Secret or the room for it."),
     _state("NameHandover", "Another model of the namespace is giving up one of the names; it is taken over by itself."),
     _state("Available", "At least one replica answers."),
     _state("NoReadyReplica", "No replica answers."),
@@ -126,6 +127,12 @@ _ALL: Final = (
         "Check spec.image or the profile's image, and the node's access to the registry.",
     ),
     _fault(
+        "OciVolumesUnsupported",
+        "This cluster cannot mount an image as a volume, which an oci:// model needs.",
+        "Use Kubernetes 1.35 or newer, or switch the feature ImageVolume on, or give the model by another kind of URI.",
+        permanent=True,
+    ),
+    _fault(
         "ContainerConfigInvalid",
         "The kubelet cannot configure the container.",
         "Create the Secret, ConfigMap or key that the message names.",
@@ -150,7 +157,7 @@ _ALL: Final = (
     _fault(
         "ModelNotFound",
         "The source has no such model.",
-        "Correct spec.model.uri; a private repository also looks like this without a token.",
+        "Correct spec.model.uri; a private repository also looks like this without spec.model.credentials.",
         permanent=True,
     ),
     _fault(
@@ -162,13 +169,46 @@ _ALL: Final = (
     _fault(
         "Unauthorized",
         "The source refuses access.",
-        "Accept the repository's terms or ask its owner for access, and give the pods a valid token.",
+        "Ask the model's owner for access, and give spec.model.credentials a Secret of an account that has it.",
+        permanent=True,
+    ),
+    _fault(
+        "CredentialsInvalid",
+        "The source does not know the credentials that it is asked with.",
+        "Put valid credentials into the Secret that credentials.secretName names.",
+        permanent=True,
+    ),
+    _fault(
+        "CredentialsMissing",
+        "The Secret that a source is to be asked with is absent, or lacks a key.",
+        "Create the Secret with the keys that the message names; the pods find it by themselves.",
+    ),
+    _fault(
+        "ModelGated",
+        "The model's owner gives it to those alone who have accepted the terms.",
+        "Accept the terms on the repository's page with the account of the token, and give spec.model.credentials that token.",
         permanent=True,
     ),
     _fault(
         "SourceUnreachable",
         "The source does not answer.",
         "Check the hub's address (chart value hub.endpoint), DNS, proxy and network policies.",
+    ),
+    _fault(
+        "SourceTlsFailed",
+        "No trusted connection to the source can be made.",
+        "Put the authority that signed the source's certificate into the key ca.crt of the credentials' Secret, or correct the address.",
+    ),
+    _fault(
+        "ProxyFailed",
+        "The forward proxy does not answer, or does not let the request pass.",
+        "Check the proxy's address, user and rules: the keys proxy and noProxy of the credentials' Secret, or HTTPS_PROXY and NO_PROXY.",
+    ),
+    _fault(
+        "SourceOffline",
+        "The model is not in the cache, and HF_HUB_OFFLINE forbids to ask for it.",
+        "Remove HF_HUB_OFFLINE, or use a cache volume that holds the model.",
+        permanent=True,
     ),
     _fault(
         "SourceRateLimited",
@@ -181,6 +221,11 @@ _ALL: Final = (
         "It is tried again; check the source if it lasts.",
     ),
     _fault(
+        "DownloadTruncated",
+        "The source ends a file before its length.",
+        "What came is kept and the rest tried again; check the source or the proxy in front of it if it lasts.",
+    ),
+    _fault(
         "ChecksumMismatch",
         "A fetched file is not the one that the source's commit holds.",
         "It is fetched anew; check the mirror or proxy in front of the source (chart value hub.endpoint) if it lasts.",
@@ -189,6 +234,12 @@ _ALL: Final = (
         "CacheTooSmall",
         "The model does not fit into the cache volume.",
         "Raise spec.cache.emptyDir.sizeLimit, or use nodes with more ephemeral storage.",
+    ),
+    _fault(
+        "CacheUnusable",
+        "The cache volume cannot be written.",
+        "Use a volume that user or group 65532 may write, and that is not mounted read-only.",
+        permanent=True,
     ),
     _fault(
         "ModelIncomplete",
@@ -273,14 +324,19 @@ _ALL: Final = (
     _fault(
         "AdapterNotFound",
         "The source has no such adapter, or not that revision of it.",
-        "Correct the adapter's uri or revision in spec.lora.adapters; a private repository also looks like this without a token.",
+        "Correct the adapter's uri or revision in spec.lora.adapters; a private repository also looks like this without credentials.",
         permanent=True,
     ),
     _fault(
         "AdapterUnauthorized",
         "The source refuses access to the adapter.",
-        "Accept the repository's terms or ask its owner for access, and give the pods a valid token.",
+        "Accept the repository's terms or ask its owner for access, and give the adapter's credentials a Secret of that account.",
         permanent=True,
+    ),
+    _fault(
+        "AdapterCredentialsMissing",
+        "The Secret that the adapter's source is to be asked with is absent, or lacks a key.",
+        "Create the Secret with the keys that the message names; the pods find it by themselves.",
     ),
     _fault(
         "AdapterFetchFailed",

@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from arriero_api.schema import Schema, ServedName, listed_by, matching, ruled, rules
-from arriero_api.uris import PATTERN
+from arriero_api.schema import Schema, ServedName, listed_by, matching, ruled
+from arriero_api.spec.credentials import FETCHED_RULE, HUB_RULE, Credentials, source
 
 
 class Adapter(Schema):
@@ -14,17 +14,15 @@ class Adapter(Schema):
     name: ServedName = Field(description="Name that clients put into 'model'.")
     uri: Annotated[str, Field(min_length=1, max_length=512)] = Field(
         description=(
-            "Where the adapter comes from: hf://ORG/NAME, pvc://CLAIM/PATH on the model's own claim, or file:///PATH of the "
-            "image. It has PEFT's form: adapter_config.json and adapter_model.safetensors."
+            "Where the adapter comes from: hf://ORG/NAME, s3://BUCKET/PATH, gs://BUCKET/PATH, az://CONTAINER/PATH, "
+            "https://HOST/PATH, pvc://CLAIM/PATH on the model's own claim, or file:///PATH of the image. It has PEFT's form: "
+            "adapter_config.json and adapter_model.safetensors."
         ),
-        json_schema_extra=rules(
+        json_schema_extra=source(
+            "an adapter's uri",
             {
-                "rule": f"self.matches(r'{PATTERN}')",
-                "message": "an adapter's uri must be hf://ORG/NAME, pvc://CLAIM/PATH or file:///PATH",
-            },
-            {
-                "rule": "!self.contains('/../') && !self.endsWith('/..')",
-                "message": "an adapter's uri must not leave its volume: remove '..'",
+                "rule": "!self.startsWith('oci://')",
+                "message": "an adapter's uri cannot be oci://: only a model is mounted as an image; use hf, s3, gs, az or https",
             },
         ),
     )
@@ -44,16 +42,27 @@ class Adapter(Schema):
     ) = Field(
         default=None,
         description=(
-            "Branch, tag or commit of an hf:// repository; default: its main branch. Each pod resolves a branch or tag when it "
-            "loads the adapter: name a commit where all pods must serve the same."
+            "Branch, tag or commit of an hf:// repository; default: its main branch. All pods of the model serve the commit "
+            "that the first one resolved, until the entry changes."
+        ),
+    )
+    credentials: Credentials | None = Field(
+        default=None,
+        description=(
+            "As whom the source is asked: hf, s3, gs, az and https; default: as nobody. A Secret that the pods do not have yet "
+            "rolls out new pods."
         ),
     )
 
     model_config = ruled(
         {
-            "rule": "!has(self.revision) || self.uri.startsWith('hf://')",
+            "rule": f"!has(self.revision) || {HUB_RULE}",
             "message": "an adapter's revision is for hf:// only: remove it, or put the revision into the path",
-        }
+        },
+        {
+            "rule": f"!has(self.credentials) || {FETCHED_RULE}",
+            "message": "an adapter's credentials are for hf, s3, gs, az and https only: remove them",
+        },
     )
 
 

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from arriero_api.schema import Schema, ServedName, matching, ruled, rules
-from arriero_api.uris import PATTERN
+from arriero_api.schema import Schema, ServedName, matching, ruled
+from arriero_api.spec.credentials import FETCHED_RULE, HUB_RULE, Credentials, source
 
 
 class Model(Schema):
@@ -14,19 +14,13 @@ class Model(Schema):
     uri: Annotated[str, Field(min_length=1, max_length=512)] = Field(
         description=(
             "Where the model comes from: hf://ORG/NAME (a repository of the Hugging Face hub or of the hub that the "
-            "chart names), pvc://CLAIM/PATH (a folder on a PersistentVolumeClaim of the namespace) or file:///PATH (a "
-            "folder of the image). Changing it rolls out new pods."
+            "chart names), s3://BUCKET/PATH, gs://BUCKET/PATH or az://CONTAINER/PATH (a folder of an object store), "
+            "https://HOST/PATH (a folder of a web server, or an archive: .tar, .tar.gz, .tgz, .zip), "
+            "oci://REGISTRY/IMAGE:TAG (an image, mounted as a volume), pvc://CLAIM/PATH (a folder on a "
+            "PersistentVolumeClaim of the namespace), file:///PATH (a folder of the runtime image), or a name of Llama "
+            "Stack such as Llama3.2-3B-Instruct, which stands for its hf repository. Changing it rolls out new pods."
         ),
-        json_schema_extra=rules(
-            {
-                "rule": f"self.matches(r'{PATTERN}')",
-                "message": "spec.model.uri must be hf://ORG/NAME, pvc://CLAIM/PATH or file:///PATH",
-            },
-            {
-                "rule": "!self.contains('/../') && !self.endsWith('/..')",
-                "message": "spec.model.uri must not leave its volume: remove '..'",
-            },
-        ),
+        json_schema_extra=source("spec.model.uri"),
     )
     revision: (
         Annotated[
@@ -48,6 +42,9 @@ class Model(Schema):
             "commit that the first one resolved."
         ),
     )
+    credentials: Credentials | None = Field(
+        default=None, description="As whom the source is asked: hf, s3, gs, az and https; default: as nobody."
+    )
     name: ServedName | None = Field(
         default=None,
         description="Name that clients put into 'model'; default: metadata.name. Changed without a restart.",
@@ -55,10 +52,21 @@ class Model(Schema):
     aliases: (
         Annotated[list[ServedName], Field(max_length=32, json_schema_extra={"x-kubernetes-list-type": "set"})] | None
     ) = Field(default=None, description="Further names that clients may use. Changed without a restart.")
+    trust_remote_code: bool | None = Field(
+        default=None,
+        description=(
+            "Run the Python code that the model brings along, which some models need: it can do whatever the pod may do. Look at it "
+            "first, and pin spec.model.revision to a commit. Default: no."
+        ),
+    )
 
     model_config = ruled(
         {
-            "rule": "!has(self.revision) || self.uri.startsWith('hf://')",
+            "rule": f"!has(self.revision) || {HUB_RULE}",
             "message": "spec.model.revision is for hf:// models only: remove it, or put the revision into the path",
-        }
+        },
+        {
+            "rule": f"!has(self.credentials) || {FETCHED_RULE}",
+            "message": "spec.model.credentials are for hf, s3, gs, az and https models only: remove them",
+        },
     )
