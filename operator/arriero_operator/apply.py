@@ -45,6 +45,7 @@ class Part:
 
 @dataclass(slots=True)
 class _Applied:
+    model: str
     intents: dict[str, str] = field(default_factory=dict)
     looks: str = ""
 
@@ -70,7 +71,7 @@ class Applier:
             self._applied[place], live = await self._open(owner, kind, parts)
         else:
             _check(owner, kind, live)
-        memory = self._applied.setdefault(place, _Applied())
+        memory = self._applied.setdefault(place, _Applied(owner.name))
         same = live is not None and memory.looks == looks(live)
         for part in parts:
             digest = _digest(part.intent)
@@ -88,9 +89,9 @@ class Applier:
         self._applied.pop((kind.kind, metadata["namespace"], metadata["name"]), None)
         await self._kube.delete(kind, metadata["namespace"], metadata["name"], uid=metadata["uid"])
 
-    def forget(self, namespace: str, stem: str) -> None:
+    def forget(self, namespace: str, model: str) -> None:
         """The model is gone: drop what was remembered of its children."""
-        for place in [p for p in self._applied if p[1] == namespace and (p[2] == stem or p[2].startswith(f"{stem}-"))]:
+        for place in [p for p, one in self._applied.items() if (p[1], one.model) == (namespace, model)]:
             del self._applied[place]
 
     async def _open(self, owner: Owner, kind: Kind, parts: Sequence[Part]) -> tuple[_Applied, Object | None]:
@@ -106,8 +107,8 @@ class Applier:
             found = await self._look(kind, owner.namespace, intent["metadata"]["name"])
             if found is not None:
                 _check(owner, kind, found)
-            return _Applied(), found
-        return _Applied({opening.manager: _digest(intent)}, looks(made)), made
+            return _Applied(owner.name), found
+        return _Applied(owner.name, {opening.manager: _digest(intent)}, looks(made)), made
 
     async def _look(self, kind: Kind, namespace: str, name: str) -> Object | None:
         """Live: a foreign object is not in the cache, which holds labelled ones only."""

@@ -8,7 +8,9 @@ from collections import OrderedDict, defaultdict
 from typing import Any, Final
 
 from arriero_api import labels
+from arriero_api.labels import DEFAULT_CLASS
 from arriero_operator.kube.protocol import CHILDREN, MODELS, PODS, Kind, Object
+from arriero_operator.owners import class_of
 
 CACHED: Final = (MODELS, *CHILDREN, PODS)
 
@@ -20,17 +22,27 @@ _REMEMBERED: Final = 4096
 
 
 class Cache:
-    """Objects by kind, namespace and name, and by the model that they belong to."""
+    """Objects by kind, namespace and name, and by the model that they belong to.
 
-    def __init__(self) -> None:
+    Those of models of another operator's class are left out.
+    """
+
+    def __init__(self, operator_class: str = DEFAULT_CLASS) -> None:
+        self._class = operator_class
+        self._foreign: set[str] = set()
         self._objects: dict[str, dict[tuple[str, str], Object]] = {kind.kind: {} for kind in CACHED}
         self._by_stem: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
         self._deleted: OrderedDict[str, int] = OrderedDict()
 
     def put(self, kind: Kind, obj: Object) -> bool:
-        """Keep the pruned object. False when something newer, or the object's deletion, was seen before."""
+        """Keep the pruned object. False when something newer, or the object's deletion, was seen before.
+
+        One of another operator takes the place of an earlier one of this operator's; nothing else comes of it.
+        """
         metadata = obj["metadata"]
         place = (metadata["namespace"], metadata["name"])
+        if class_of(kind, obj) != self._class:
+            return self._displaced(kind, place, metadata["uid"])
         version = _version(obj)
         if version <= self._deleted.get(metadata["uid"], -1):
             return False
@@ -51,6 +63,7 @@ class Cache:
         `version` is the resourceVersion of the deletion where it is known: an event of the same uid that is not newer
         is ignored from now on.
         """
+        self._foreign.discard(uid)
         known = self._objects[kind.kind].get((namespace, name))
         mine = known is not None and known["metadata"]["uid"] == uid
         seen = max(int(version or 0), _version(known) if known is not None and mine else 0)
@@ -67,6 +80,8 @@ class Cache:
 
     def has(self, kind: Kind, obj: Object) -> bool:
         """Whether the object, of which metadata suffices, is known in this or a newer version, or as deleted."""
+        if obj["metadata"]["uid"] in self._foreign:
+            return True
         known = self.get(kind, obj["metadata"]["namespace"], obj["metadata"]["name"])
         seen = -1 if known is None else _version(known)
         return _version(obj) <= max(seen, self._deleted.get(obj["metadata"]["uid"], -1))
@@ -92,6 +107,16 @@ class Cache:
     def count(self, kind: Kind) -> int:
         """How many objects of the kind are known."""
         return len(self._objects[kind.kind])
+
+    def _displaced(self, kind: Kind, place: tuple[str, str], uid: str) -> bool:
+        """Remember an object of another operator; True where one of this operator's had its name."""
+        self._foreign.add(uid)
+        known = self._objects[kind.kind].get(place)
+        if known is None:
+            return False
+        self._unindex(kind, known)
+        del self._objects[kind.kind][place]
+        return True
 
     def _unindex(self, kind: Kind, obj: Object) -> None:
         if stem := _stem(obj):

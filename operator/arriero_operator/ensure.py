@@ -1,10 +1,10 @@
 """All children of a model, in the order in which they need each other, and the removal of what is not needed."""
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from arriero_api import labels
 from arriero_operator import revisions
+from arriero_operator.access import Access
 from arriero_operator.apply import Applier, ChildProblem, Leaving, Part
 from arriero_operator.cache import Cache
 from arriero_operator.keys import Key
@@ -14,15 +14,15 @@ from arriero_operator.kube.protocol import (
     DEPLOYMENTS,
     PODS,
     REVISIONS,
-    SERVICES,
     Kind,
     Kube,
     Object,
 )
 from arriero_operator.registrations import LiveRegistrations
-from arriero_operator.render import children, names
+from arriero_operator.render import children
 from arriero_operator.revisions import Revision
-from arriero_operator.rounds import Outcome, Round
+from arriero_operator.rounds import Outcome, Round, owned
+from arriero_operator.settings import Settings
 
 _LEAVING: Final = 0.5
 _BUDGET_FROM: Final = 2
@@ -34,11 +34,12 @@ _LEAVING_LONGEST: Final = 15.0
 class Children:
     """Brings the children of models into their wanted state."""
 
-    def __init__(self, kube: Kube, cache: Cache, registrations: LiveRegistrations) -> None:
+    def __init__(self, kube: Kube, cache: Cache, registrations: LiveRegistrations, settings: Settings) -> None:
         self._kube = kube
         self._cache = cache
         self._registrations = registrations
         self._applier = Applier(kube, cache)
+        self._access = Access(self._applier, cache, settings)
         self._waited: dict[Key, float] = {}
 
     async def ensure(self, now: Round) -> Outcome:
@@ -47,7 +48,7 @@ class Children:
             return Outcome(now.plan.refused)
         try:
             await self._revisioned(now, now.plan.revision)
-            await self._one(now, SERVICES, children.service(now.observed.owner))
+            await self._access.ensure(now)
             await self._budget(now)
             await self._deployment(now, now.plan.applied)
         except ChildProblem as problem:
@@ -67,7 +68,7 @@ class Children:
         served = (said.get("serving"), said.get("lastGood"))
         stored = self._cache.children(REVISIONS, now.key[0], now.observed.stem)
         found = revisions.stillborn(now.plan.inputs, stored, now.observed.pods, served)
-        if found is None or not _owned(found, now):
+        if found is None or not owned(found, now):
             return False
         await self._applier.remove(REVISIONS, found)
         return True
@@ -81,12 +82,12 @@ class Children:
         for kind in (REVISIONS, CONFIG_MAPS):
             stored = self._cache.children(kind, now.key[0], now.observed.stem)
             for obj in revisions.surplus(stored, now.observed.pods, keep):
-                if _owned(obj, now) and not await self._has_pods(now, revisions.hash_of(obj)):
+                if owned(obj, now) and not await self._has_pods(now, revisions.hash_of(obj)):
                     await self._applier.remove(kind, obj)
 
     def forget(self, key: Key) -> None:
         """The model is gone."""
-        self._applier.forget(key[0], names.stem(key[1]))
+        self._applier.forget(*key)
         self._waited.pop(key, None)
 
     async def _revisioned(self, now: Round, revision: Revision) -> None:
@@ -117,7 +118,7 @@ class Children:
             await self._one(now, BUDGETS, children.disruption_budget(now.observed.owner))
             return
         stored = self._cache.get(BUDGETS, now.key[0], now.observed.stem)
-        if stored is not None and _owned(stored, now):
+        if stored is not None and owned(stored, now):
             await self._applier.remove(BUDGETS, stored)
 
     async def _one(self, now: Round, kind: Kind, intent: Object) -> None:
@@ -126,7 +127,3 @@ class Children:
     async def _has_pods(self, now: Round, revision: str) -> bool:
         selector = f"{labels.MODEL}={now.observed.stem},{labels.REVISION}={revision}"
         return bool(await self._kube.list(PODS, now.key[0], selector, metadata_only=True))
-
-
-def _owned(obj: Mapping[str, Any], now: Round) -> bool:
-    return any(ref["uid"] == now.observed.owner.uid for ref in obj["metadata"].get("ownerReferences") or ())

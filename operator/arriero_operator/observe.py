@@ -51,7 +51,7 @@ def observe(cache: Cache, statuses: RuntimeStatuses, key: Key) -> Observed | Non
         key=key,
         model=model,
         spec=spec,
-        owner=Owner(namespace, name, model["metadata"]["uid"]),
+        owner=Owner(namespace, name, model["metadata"]["uid"], spec.operator_class),
         stem=stem,
         pods=pods_of(cache, statuses, key),
     )

@@ -1,4 +1,4 @@
-"""Which InferenceModel an object belongs to."""
+"""Which InferenceModel, and so which operator, an object belongs to."""
 
 from arriero_api import labels
 from arriero_operator.keys import Key
@@ -18,3 +18,17 @@ def key_of(kind: Kind, obj: Object) -> Key | None:
         if owner.get("controller") and owner["kind"] == labels.KIND and group == labels.GROUP:
             return (namespace, owner["name"])
     return None
+
+
+def class_of(kind: Kind, obj: Object) -> str:
+    """The class of the operator that the object is for: spec.operatorClass of a model, a label of its children."""
+    if kind is MODELS:
+        return str(obj.get("spec", {}).get("operatorClass") or labels.DEFAULT_CLASS)
+    return str(obj["metadata"].get("labels", {}).get(labels.OPERATOR_CLASS) or labels.DEFAULT_CLASS)
+
+
+def selector(operator_class: str) -> str:
+    """Label selector of the children of all models of that class."""
+    label = labels.OPERATOR_CLASS
+    mine = f"!{label}" if operator_class == labels.DEFAULT_CLASS else f"{label}={operator_class}"
+    return f"{labels.MANAGED_BY}={labels.MANAGED_BY_VALUE},{mine}"

@@ -7,6 +7,7 @@ from importlib import metadata
 from typing import Any, Final
 
 from arriero_operator import events, facts
+from arriero_operator.access import url
 from arriero_operator.assess import assess
 from arriero_operator.cache import Cache
 from arriero_operator.curiosity import questions, requeue_after, unreachable
@@ -52,7 +53,7 @@ class Reconciler:
         self._statuses = statuses
         self._clock = clock
         self._registrations = LiveRegistrations(kube, cache)
-        self._children = Children(kube, cache, self._registrations)
+        self._children = Children(kube, cache, self._registrations, settings)
         self._rollouts = Rollouts(kube, cache)
         self._reporter = Reporter(kube)
         self._farewells = Farewells(kube, cache, self._now)
@@ -120,8 +121,8 @@ class Reconciler:
         observed = now.observed
         served = now.registrations.get(situation.wanted)
         described = Described(
-            namespace=observed.key[0],
             name=observed.key[1],
+            url=url(now),
             resolved=observed.spec.model.uri,
             commit=served.content.commit if served else "",
             profile=now.plan.profile,

@@ -1,7 +1,9 @@
 """One reconcile under way: what was observed, what is planned, what came of it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from arriero_api.contract import Failure, Registrations
 from arriero_operator.decide.plan import Plan
@@ -79,3 +81,8 @@ class Round:
     def applied(self) -> str:
         """Hash of the revision that pods are to be of."""
         return self.plan.applied.hash if self.plan.applied is not None else self.wanted
+
+
+def owned(obj: Mapping[str, Any], now: Round) -> bool:
+    """Whether the object belongs to the model of the round."""
+    return any(ref["uid"] == now.observed.owner.uid for ref in obj["metadata"].get("ownerReferences") or ())

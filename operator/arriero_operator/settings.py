@@ -9,12 +9,12 @@ from typing import Annotated, Any, Final, Literal
 import yaml
 from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
+from arriero_api.labels import DEFAULT_CLASS
 from arriero_api.types import Engine, PodTemplate, Resources
 from arriero_operator.limits import Changes, NetworkRules, Policy, Reads, Strict
 
 _QUANTITY: Final = re.compile(r"[0-9]+(\.[0-9]+)?(m|[kMGTPE]|[KMGTPE]i)?")
 
-DEFAULT_CLASS: Final = "default"
 DEFAULT_PATH: Final = Path("/etc/arriero/settings.yaml")
 
 
@@ -39,6 +39,10 @@ class Profile:
     tolerations: tuple[Mapping[str, Any], ...] = ()
     runtime_class_name: str = ""
     pod_template: PodTemplate | None = None
+    affinity: Mapping[str, Any] = field(default_factory=dict)
+    topology_spread_constraints: tuple[Mapping[str, Any], ...] = ()
+    priority_class_name: str = ""
+    image_pull_secrets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +58,10 @@ class Settings:
     workers: int
     profiles: Mapping[str, Profile]
     operator_class: str = DEFAULT_CLASS
-    policy: Policy = Policy()
-    reads: Reads = Reads()
-    changes: Changes = Changes()
-    network_policies: NetworkRules = NetworkRules()
+    policy: Policy = field(default_factory=Policy)
+    reads: Reads = field(default_factory=Reads)
+    changes: Changes = field(default_factory=Changes)
+    network_policies: NetworkRules = field(default_factory=NetworkRules)
 
 
 def load(path: Path) -> Settings:
@@ -118,11 +122,19 @@ def _quantities(resources: Resources) -> Resources:
 _Label = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", max_length=63)]
 
 
-class _Hub(Strict):
+class _Strict(BaseModel):
+    model_config = Strict.model_config
+
+
+class _Hub(_Strict):
     endpoint: Annotated[str, Field(pattern=r"^(https?://\S+)?$")]
 
 
-class _Profile(Strict):
+class _PullSecret(_Strict):
+    name: Annotated[str, Field(min_length=1, max_length=253)]
+
+
+class _Profile(_Strict):
     image: Annotated[str, Field(pattern=r"^\S+$")]
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = "IfNotPresent"
     resources: Annotated[Resources, AfterValidator(_quantities)]
@@ -132,6 +144,10 @@ class _Profile(Strict):
     tolerations: list[dict[str, Any]] = []
     runtime_class_name: str = ""
     pod_template: PodTemplate | None = None
+    affinity: dict[str, Any] = {}
+    topology_spread_constraints: list[dict[str, Any]] = []
+    priority_class_name: str = ""
+    image_pull_secrets: list[_PullSecret] = []
 
     def named(self, name: str) -> Profile:
         return Profile(
@@ -145,10 +161,14 @@ class _Profile(Strict):
             tolerations=tuple(self.tolerations),
             runtime_class_name=self.runtime_class_name,
             pod_template=self.pod_template,
+            affinity=self.affinity,
+            topology_spread_constraints=tuple(self.topology_spread_constraints),
+            priority_class_name=self.priority_class_name,
+            image_pull_secrets=tuple(secret.name for secret in self.image_pull_secrets),
         )
 
 
-class _File(Strict):
+class _File(_Strict):
     watch_namespaces: list[_Label]
     default_profile: str
     hub: _Hub

@@ -58,12 +58,14 @@ def test_the_operator_cannot_write_a_models_spec_or_make_and_delete_models_and_p
     assert {right[2] for right in granted if right[1] == "pods"} & writes == {"patch"}
 
 
-def test_nothing_may_be_deleted_but_revisions_and_budgets_and_no_event_may_be_changed() -> None:
+def test_only_children_that_can_become_surplus_may_be_deleted_and_no_event_may_be_changed() -> None:
     granted = _granted(CLUSTER_WIDE)
     assert {right[1] for right in granted if right[2] == "delete"} == {
         "configmaps",
         "controllerrevisions",
+        "networkpolicies",
         "poddisruptionbudgets",
+        "services",
     }
     assert {right[2] for right in granted if right[1] == "events"} == {"create"}
     assert {right[2] for right in granted if right[1] == "pods"} == {"get", "list", "watch", "patch"}

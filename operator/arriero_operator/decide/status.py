@@ -23,8 +23,8 @@ class Described:
     `profile` is the one in force, empty for one that the chart does not have.
     """
 
-    namespace: str
     name: str
+    url: str
     resolved: str
     commit: str = ""
     profile: str = ""
@@ -36,7 +36,7 @@ def status(s: Situation, d: Described, before: Mapping[str, Any], now: str) -> J
     ready = [pod for pod in s.live if pod.ready]
     found: Json = {
         "observedGeneration": s.generation,
-        "url": names.url(d.name, d.namespace),
+        "url": d.url,
         "selector": ",".join(f"{key}={value}" for key, value in names.selector(d.name).items()),
         "replicas": len(s.live),
         "readyReplicas": len(ready),

@@ -28,9 +28,10 @@ PODS = Kind("v1", "Pod", "pods")
 EVENTS = Kind("v1", "Event", "events")
 BUDGETS = Kind("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets")
 CLAIMS = Kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims")
+POLICIES = Kind("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies")
 LEASES = Kind("coordination.k8s.io/v1", "Lease", "leases")
 
-CHILDREN = (REVISIONS, CONFIG_MAPS, DEPLOYMENTS, SERVICES, BUDGETS)
+CHILDREN = (REVISIONS, CONFIG_MAPS, DEPLOYMENTS, SERVICES, BUDGETS, POLICIES)
 
 
 class Kube(Protocol):

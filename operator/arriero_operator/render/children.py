@@ -27,6 +27,7 @@ class Owner:
     namespace: str
     name: str
     uid: str
+    operator_class: str = labels.DEFAULT_CLASS
 
     def reference(self) -> Json:
         """A controller reference that blocks no deletion."""
@@ -39,26 +40,12 @@ class Owner:
         }
 
 
-def service(owner: Owner) -> Json:
-    """Port 80 to the pods' HTTP API."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": _metadata(owner, names.stem(owner.name)),
-        "spec": {
-            "type": "ClusterIP",
-            "selector": names.selector(owner.name),
-            "ports": [{"name": "http", "port": 80, "targetPort": pod.SERVE_PORT, "protocol": "TCP"}],
-        },
-    }
-
-
 def disruption_budget(owner: Owner) -> Json:
     """At most one pod at a time is evicted; one that does not serve may always be."""
     return {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",
-        "metadata": _metadata(owner, names.stem(owner.name)),
+        "metadata": metadata(owner, names.stem(owner.name)),
         "spec": {
             "maxUnavailable": 1,
             "selector": {"matchLabels": names.selector(owner.name)},
@@ -69,23 +56,23 @@ def disruption_budget(owner: Owner) -> Json:
 
 def registrations(owner: Owner, revision: str, content: Registrations, changed: str) -> Json:
     """registrations.json of one revision; `changed` is when `content` last became another, empty: never."""
-    metadata = _metadata(owner, names.revisioned(owner.name, revision), revision)
-    metadata["annotations"] |= {CHANGED: changed} if changed else {}
+    head = metadata(owner, names.revisioned(owner.name, revision), revision)
+    head["annotations"] |= {CHANGED: changed} if changed else {}
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": metadata,
+        "metadata": head,
         "data": {pod.REGISTRATIONS_FILE: content.to_json()},
     }
 
 
 def controller_revision(owner: Owner, inputs: Inputs, template: Json, number: int, operator: str) -> Json:
     """The immutable record of a revision; `number` grows from revision to revision."""
-    metadata = _metadata(owner, names.revisioned(owner.name, inputs.hash), inputs.hash)
+    head = metadata(owner, names.revisioned(owner.name, inputs.hash), inputs.hash)
     return {
         "apiVersion": "apps/v1",
         "kind": "ControllerRevision",
-        "metadata": metadata,
+        "metadata": head,
         "revision": number,
         "data": {
             "template": template,
@@ -113,12 +100,12 @@ def deployment_scale(
 
     `annotations` is what a rollout keeps on it.
     """
-    metadata = _metadata(owner, names.stem(owner.name))
-    metadata["annotations"] |= annotations or {}
+    head = metadata(owner, names.stem(owner.name))
+    head["annotations"] |= annotations or {}
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": metadata,
+        "metadata": head,
         "spec": {
             "replicas": replicas,
             "minReadySeconds": 0,
@@ -146,11 +133,12 @@ def canonical(intent: Mapping[str, Any]) -> str:
     return json.dumps(intent, sort_keys=True)
 
 
-def _metadata(owner: Owner, name: str, revision: str = "") -> Json:
+def metadata(owner: Owner, name: str, revision: str = "") -> Json:
+    """Metadata of a child of this name."""
     return {
         "name": name,
         "namespace": owner.namespace,
-        "labels": names.child_labels(owner.name, revision),
+        "labels": names.child_labels(owner.name, revision, owner.operator_class),
         "annotations": names.child_annotations(owner.name),
         "ownerReferences": [owner.reference()],
     }

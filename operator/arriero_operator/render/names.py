@@ -9,6 +9,7 @@ from arriero_api import labels
 _LABEL: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _STEM_LENGTH: Final = 50
 _HASH_LENGTH: Final = 10
+HTTP: Final = 80
 
 
 def stem(model: str) -> str:
@@ -30,9 +31,9 @@ def revisioned(model: str, revision: str) -> str:
     return f"{stem(model)}-{revision}"
 
 
-def url(model: str, namespace: str) -> str:
-    """Where clients in the cluster reach the model."""
-    return f"http://{stem(model)}.{namespace}.svc"
+def url(service: str, namespace: str, port: int = HTTP) -> str:
+    """Where clients in the cluster reach the model of this Service."""
+    return f"http://{service}.{namespace}.svc" + (f":{port}" if port != HTTP else "")
 
 
 def selector(model: str) -> dict[str, str]:
@@ -40,9 +41,11 @@ def selector(model: str) -> dict[str, str]:
     return {labels.MODEL: stem(model)}
 
 
-def child_labels(model: str, revision: str = "") -> dict[str, str]:
+def child_labels(model: str, revision: str = "", operator_class: str = labels.DEFAULT_CLASS) -> dict[str, str]:
     """Labels of a child; with `revision` those of one that belongs to a revision."""
     found = {labels.MANAGED_BY: labels.MANAGED_BY_VALUE, labels.MODEL: stem(model)}
+    if operator_class != labels.DEFAULT_CLASS:
+        found[labels.OPERATOR_CLASS] = operator_class
     return found | ({labels.REVISION: revision} if revision else {})
 
 

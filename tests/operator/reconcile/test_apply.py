@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
+from arriero_api.types import Service
 from arriero_operator.apply import Applier, ChildProblem, Leaving, Part
 from arriero_operator.cache import Cache
 from arriero_operator.cached_kube import CachedKube
 from arriero_operator.kube.errors import Conflict, Forbidden, Invalid, KubeError, NotFound
 from arriero_operator.kube.protocol import MODELS, SERVICES, Kind, Object, Objects
-from arriero_operator.render import children
+from arriero_operator.render import service
 from arriero_operator.render.children import Owner
 
 OWNER = Owner("team", "tiny", "uid-1")
@@ -82,7 +83,7 @@ def made() -> tuple[FakeApiServer, Cache, Applier]:
 
 def part() -> Part:
     """The Service of the model."""
-    return Part("arriero", children.service(OWNER))
+    return Part("arriero", service.service(OWNER, Service()))
 
 
 async def test_an_equal_child_is_not_written_again() -> None:
@@ -155,7 +156,7 @@ async def test_an_object_that_somebody_else_makes_between_the_look_and_the_write
 
 async def test_a_child_of_the_deleted_namesake_is_waited_for() -> None:
     server, _, applier = made()
-    server.put(SERVICES, children.service(Owner("team", "tiny", "uid-before")))
+    server.put(SERVICES, service.service(Owner("team", "tiny", "uid-before"), Service()))
     with pytest.raises(Leaving):
         await applier.ensure(OWNER, SERVICES, [part()])
     assert server.writes == 0

@@ -216,7 +216,7 @@ def test_whatever_happens_the_conditions_fit_each_other(s: Situation) -> None:
         assert s.ready_updated >= s.replicas
 
 
-DESCRIBED = Described("team", "tiny", "hf://org/tiny", "c0ffee", "nvidia", {"nvidia.com/gpu": "1"})
+DESCRIBED = Described("tiny", "http://tiny.team.svc", "hf://org/tiny", "c0ffee", "nvidia", {"nvidia.com/gpu": "1"})
 
 
 def test_the_time_of_a_condition_moves_only_when_its_status_flips() -> None:

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
+from arriero_api.types import Service
 from arriero_operator.apply import Applier, ChildProblem, Part
 from arriero_operator.cache import Cache
 from arriero_operator.cached_kube import CachedKube
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.errors import NotFound
 from arriero_operator.kube.protocol import DEPLOYMENTS, SERVICES, Kind, Object, Objects
-from arriero_operator.render import children, names
+from arriero_operator.render import children, names, service
 from arriero_operator.render.children import Owner
 from tests.operator.reconcile.models import model, read
 from tests.support.kubectl import Kubectl
@@ -87,7 +88,7 @@ FOREIGN: Mapping[Kind, Object] = {
 
 def _parts(kind: Kind, owner: Owner) -> list[Part]:
     if kind is SERVICES:
-        return [Part("arriero", children.service(owner))]
+        return [Part("arriero", service.service(owner, Service()))]
     rolling = {"maxSurge": 1, "maxUnavailable": 0}
     return [
         Part("arriero", children.deployment_scale(owner, 0, rolling)),

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from arriero_api import pod
 from arriero_api.contract import NameKind, Registration, Registrations
-from arriero_api.types import Cache, EmptyDirCache, Engine, EnvVar, Model, Resources, Serving, Spec
+from arriero_api.types import Cache, EmptyDirCache, Engine, EnvVar, Model, Resources, Service, Serving, Spec
 from arriero_operator import revisions
-from arriero_operator.render import arguments, children, names, template
+from arriero_operator.render import arguments, children, names, service, template
 from arriero_operator.render.children import Owner
 from arriero_operator.render.inputs import Inputs, pod_inputs
 from arriero_operator.settings import Profile
@@ -205,7 +205,7 @@ def test_children_belong_to_the_model_and_block_no_deletion() -> None:
     content = Registrations((Registration("tiny", NameKind.MODEL),))
     revision = revisions.wanted(OWNER, inputs(), [], "1.0")
     for child in (
-        children.service(OWNER),
+        service.service(OWNER, Service()),
         children.registrations(OWNER, "abc", content, "2026-01-01T00:00:00Z"),
         children.deployment_scale(OWNER, 2, {"maxSurge": 1, "maxUnavailable": 0}),
         revision.record,

@@ -1,0 +1,71 @@
+"""The NetworkPolicy of a model's pods: who may connect to them, and where they may connect to."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from arriero_api import pod, uris
+from arriero_api.types import Spec
+from arriero_operator.limits import NetworkRules, Peer
+from arriero_operator.render import names
+from arriero_operator.render.children import Json, Owner, metadata
+
+_LOCAL: Final = (uris.PVC, uris.FILE)
+_DNS: Final = [{"protocol": protocol, "port": 53} for protocol in ("UDP", "TCP")]
+_SCHEMES: Final = {"http": 80, "https": 443}
+
+
+def network_policy(owner: Owner, spec: Spec, rules: NetworkRules, hub_endpoint: str) -> Json:
+    """Clients to 8080, operator and monitoring to 8081; out to DNS and to where models come from; nothing else.
+
+    The kubelet's probes come from the node, which NetworkPolicies let through. Pods whose model and adapters are on
+    their own volumes fetch nothing and get DNS alone.
+    """
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": metadata(owner, names.stem(owner.name)),
+        "spec": {
+            "podSelector": {"matchLabels": names.selector(owner.name)},
+            "policyTypes": ["Ingress", "Egress"],
+            "ingress": _ingress(rules),
+            "egress": _egress(spec, rules, hub_endpoint),
+        },
+    }
+
+
+def _ingress(rules: NetworkRules) -> list[Json]:
+    found = [_rule("from", rules.clients, _tcp([pod.SERVE_PORT]))]
+    # Without a peer a rule would let everybody in.
+    if control := [*rules.operator, *rules.monitoring]:
+        found.append(_rule("from", control, _tcp([pod.CONTROL_PORT])))
+    return found
+
+
+def _egress(spec: Spec, rules: NetworkRules, hub_endpoint: str) -> list[Json]:
+    found = [_rule("to", rules.egress.dns, _DNS)]
+    if _fetches(spec):
+        ports = {*rules.egress.source_ports, *_ports_of(hub_endpoint)}
+        found.append(_rule("to", rules.egress.sources, _tcp(sorted(ports))))
+    return found
+
+
+def _fetches(spec: Spec) -> bool:
+    adapters = (spec.lora.adapters or ()) if spec.lora else ()
+    return any(uri.partition("://")[0] not in _LOCAL for uri in (spec.model.uri, *(one.uri for one in adapters)))
+
+
+def _ports_of(endpoint: str) -> list[int]:
+    if not endpoint:
+        return []
+    parts = urlsplit(endpoint)
+    return [parts.port or _SCHEMES.get(parts.scheme, 443)]
+
+
+def _rule(side: str, peers: list[Peer], ports: list[Json]) -> Json:
+    rule: dict[str, Any] = {"ports": ports}
+    return rule | ({side: [dict(peer) for peer in peers]} if peers else {})
+
+
+def _tcp(ports: Iterable[int]) -> list[Json]:
+    return [{"protocol": "TCP", "port": port} for port in ports]
