@@ -11,3 +11,5 @@ compile=("$uv" pip compile --quiet --python-version 3.11 --generate-hashes --no-
 "${compile[@]}" --no-deps -c locks/runtime-cpu.txt locks/model-tools.in -o locks/model-tools.txt
 "${compile[@]}" locks/build.in -o locks/build.txt
 "${compile[@]}" --no-deps -c locks/runtime-cpu.txt locks/runtime-gpu.in -o locks/runtime-gpu.txt
+"${compile[@]}" locks/clients.in -o locks/clients.txt
+"${compile[@]}" locks/clients-newest.in -o locks/clients-newest.txt
