@@ -32,7 +32,7 @@ OWNED_VARIABLES: Final[dict[str, str]] = {
     "TRANSFORMERS_CACHE": _CACHE,
     "HUGGING_FACE_HUB_TOKEN": _TOKEN,
     "HF_TOKEN_PATH": _TOKEN,
-    "VLLM_API_KEY": "limit access with a NetworkPolicy",
+    "VLLM_API_KEY": "use spec.serving.apiKey",
     "VLLM_PORT": "the port is the operator's",
     "VLLM_HOST_IP": "the address is the pod's",
     "VLLM_CONFIGURE_LOGGING": _LOG,

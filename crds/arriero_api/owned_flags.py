@@ -15,7 +15,16 @@ OWNED_FLAGS: Final[dict[str, str]] = {
     "revision": "use spec.model.revision",
     "tokenizer-revision": "use spec.model.revision",
     "code-revision": "use spec.model.revision",
-    "trust-remote-code": "not supported yet; convert the model so that it needs no code of its own",
+    "trust-remote-code": "use spec.model.trustRemoteCode",
+    "tensor-parallel-size": "use spec.engine.tensorParallelSize",
+    "pipeline-parallel-size": "use spec.engine.pipelineParallelSize",
+    "data-parallel-size": "use spec.engine.dataParallelSize",
+    "quantization": "use spec.engine.quantization",
+    "gpu-memory-utilization": "use spec.engine.gpuMemoryUtilization",
+    "tool-call-parser": "use spec.engine.toolCallParser",
+    "enable-auto-tool-choice": "use spec.engine.toolCallParser",
+    "reasoning-parser": "use spec.engine.reasoningParser",
+    "chat-template": "use spec.engine.chatTemplate",
     "max-model-len": "use spec.engine.maxModelLen",
     "dtype": "use spec.engine.dtype",
     "enforce-eager": "use spec.engine.enforceEager",
@@ -35,7 +44,7 @@ OWNED_FLAGS: Final[dict[str, str]] = {
     "ssl-cert-reqs": "not supported: end TLS in front of the model's Service",
     "ssl-ciphers": "not supported: end TLS in front of the model's Service",
     "enable-ssl-refresh": "not supported: end TLS in front of the model's Service",
-    "api-key": "not supported yet: limit access with a NetworkPolicy",
+    "api-key": "use spec.serving.apiKey",
     "enable-lora": "use spec.lora",
     "max-lora-rank": "use spec.lora.maxRank",
     "max-loras": "use spec.lora.maxActive",
@@ -92,6 +101,26 @@ OWNED_FLAGS: Final[dict[str, str]] = {
     "enable-flash-late-interaction": _NO_ROUTE,
 }
 """Flag without its dashes, in kebab case → what to do instead."""
+
+WRITTEN: Final = frozenset(
+    {
+        "tensor-parallel-size",
+        "pipeline-parallel-size",
+        "data-parallel-size",
+        "quantization",
+        "gpu-memory-utilization",
+        "chat-template",
+        "max-model-len",
+        "dtype",
+        "enforce-eager",
+        "max-num-seqs",
+        "enable-lora",
+        "max-lora-rank",
+        "max-loras",
+        "max-cpu-loras",
+    }
+)
+"""Owned flags that the operator itself writes from typed fields: the runtime refuses them where they stand twice."""
 
 LORA_ONLY: Final = frozenset(
     {

@@ -8,10 +8,11 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
+from arriero_api.labels import DEFAULT_CLASS
 from arriero_api.schema import Quantity, Schema, matching, ruled, rules
-from arriero_api.spec.cache import Cache, EmptyDirCache
-from arriero_api.spec.container import EnvVar, EnvVarSource, KeySelector, Resources
-from arriero_api.spec.engine import Engine
+from arriero_api.spec.cache import Cache, ClaimTemplate, EmptyDirCache
+from arriero_api.spec.container import EnvFrom, EnvVar, EnvVarSource, KeySelector, Resources
+from arriero_api.spec.engine import ChatTemplate, Engine
 from arriero_api.spec.lora import Adapter, Lora
 from arriero_api.spec.model import Model
 from arriero_api.spec.podtemplate import PodTemplate
@@ -23,8 +24,11 @@ from arriero_api.status import Status
 __all__ = [
     "Adapter",
     "Cache",
+    "ChatTemplate",
+    "ClaimTemplate",
     "EmptyDirCache",
     "Engine",
+    "EnvFrom",
     "EnvVar",
     "EnvVarSource",
     "InferenceModel",
@@ -118,7 +122,7 @@ class Spec(Schema):
             ),
         ),
     ] = Field(
-        default="default",
+        default=DEFAULT_CLASS,
         description="Which install of Arriero serves the model, where several share a cluster: the chart's operatorClass.",
     )
     paused: bool = Field(

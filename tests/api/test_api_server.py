@@ -27,6 +27,11 @@ def _adapters(*names: str, uri: str = "hf://org/support", model: Any = None, **f
     return {"lora": lora} | ({"model": model} if model else {})
 
 
+def _claim(**fields: Any) -> dict[str, Any]:
+    """A spec with a cache of its own claim."""
+    return {"cache": {"claimTemplate": {"size": "10Gi"} | fields}}
+
+
 @pytest.mark.parametrize(
     ("spec", "field", "remedy"),
     [
@@ -48,7 +53,36 @@ def _adapters(*names: str, uri: str = "hf://org/support", model: Any = None, **f
         ({"engine": {"env": [{"name": "1A"}]}}, "spec.engine.env[0].name", "does not begin with a digit"),
         ({"engine": {"env": [{"name": "A", "valueFrom": {}}]}}, "spec.engine.env[0].valueFrom", "exactly one of"),
         ({"serving": {"drainSeconds": 5}}, "spec.serving", "Raise it or lower requestTimeoutSeconds"),
-        ({"cache": {}}, "spec.cache.emptyDir", "Required value"),
+        ({"cache": {}}, "spec.cache", "exactly one of emptyDir"),
+        ({"cache": {"emptyDir": {}, "claimTemplate": {"size": "1Gi"}}}, "spec.cache", "exactly one of emptyDir"),
+        ({"cache": {"claimTemplate": {}}}, "spec.cache.claimTemplate.size", "Required value"),
+        ({"cache": {"claimTemplate": {"size": "big"}}}, "spec.cache.claimTemplate.size", "such as 2, 500m or 8Gi"),
+        (_claim(accessModes=["ReadOnlyMany"]), "spec.cache.claimTemplate.accessModes[0]", "supported values:"),
+        (_claim(accessModes=[]), "spec.cache.claimTemplate.accessModes", "at least 1 items"),
+        (_claim(storageClassName="Fast Disk"), "spec.cache.claimTemplate.storageClassName", "lower-case letters"),
+        ({"cache": {"persistentVolumeClaim": {}}}, "spec.cache.persistentVolumeClaim.claimName", "Required value"),
+        ({"engine": {"tensorParallelSize": 0}}, "spec.engine.tensorParallelSize", "greater than or equal to 1"),
+        ({"engine": {"gpuMemoryUtilization": 1.5}}, "spec.engine.gpuMemoryUtilization", "less than or equal to 1"),
+        ({"engine": {"quantization": "FP8"}}, "spec.engine.quantization", "such as fp8, awq"),
+        ({"engine": {"toolCallParser": "Hermes 2"}}, "spec.engine.toolCallParser", "such as hermes, or none"),
+        ({"engine": {"reasoningParser": "--x"}}, "spec.engine.reasoningParser", "such as hermes, or none"),
+        ({"engine": {"chatTemplate": {}}}, "spec.engine.chatTemplate", "exactly one of inline and configMapKeyRef"),
+        ({"engine": {"chatTemplate": {"inline": "x" * 65537}}}, "spec.engine.chatTemplate.inline", "65536"),
+        (
+            {"engine": {"chatTemplate": {"configMapKeyRef": {"name": "a", "key": "../x"}}}},
+            "spec.engine.chatTemplate.configMapKeyRef.key",
+            "letters, digits and - . _ only",
+        ),
+        ({"engine": {"chatFormat": "Llama"}}, "spec.engine.chatFormat", 'supported values: "Template", "LlamaStack"'),
+        ({"engine": {"envFrom": [{}]}}, "spec.engine.envFrom[0]", "exactly one of secretRef and configMapRef"),
+        (
+            {"engine": {"envFrom": [{"prefix": "1-", "secretRef": {"name": "a"}}]}},
+            "spec.engine.envFrom[0].prefix",
+            "does not begin with a digit",
+        ),
+        ({"serving": {"maxTokens": 0}}, "spec.serving.maxTokens", "greater than or equal to 1"),
+        ({"serving": {"apiKey": {}}}, "spec.serving.apiKey.secretKeyRef", "Required value"),
+        ({"serving": {"drainSeconds": 5, "allowRequestAbort": False}}, "spec.serving", "or set allowRequestAbort"),
         ({"lora": {"maxRank": 7}}, "spec.lora.maxRank", 'supported values: "8", "16"'),
         ({"lora": {"maxActive": 8, "maxLoaded": 2}}, "spec.lora", "raise maxLoaded or lower maxActive"),
         (_adapters("a", "b", "c", maxLoaded=2, maxActive=1), "spec.lora.adapters", "raise spec.lora.maxLoaded"),
@@ -82,6 +116,15 @@ def test_a_wrong_field_is_refused_by_name_with_what_to_do(
         {"serving": {"requestTimeoutSeconds": 60, "drainSeconds": 90}},
         {"cache": {"emptyDir": {"sizeLimit": "50Gi"}}, "sharedMemory": "2Gi"},
         {"engine": {"args": ["--kv-cache-dtype=fp8"], "env": [{"name": "A", "value": ""}]}},
+        {"cache": {"persistentVolumeClaim": {"claimName": "models"}}},
+        {"cache": {"claimTemplate": {"size": 1073741824}}},
+        {"serving": {"drainSeconds": 5, "allowRequestAbort": True, "maxTokens": 512}},
+        {"serving": {"apiKey": {"secretKeyRef": {"name": "keys", "key": "api.key"}}}},
+        {"engine": {"tensorParallelSize": 2, "pipelineParallelSize": 2, "dataParallelSize": 1}},
+        {"engine": {"quantization": "fp8", "gpuMemoryUtilization": 0.9, "toolCallParser": "none"}},
+        {"engine": {"gpuMemoryUtilization": 1, "chatFormat": "LlamaStack", "chatTemplate": {"inline": "{{ x }}\n"}}},
+        {"engine": {"envFrom": [{"secretRef": {"name": "a"}}, {"prefix": "A_", "configMapRef": {"name": "b"}}]}},
+        {"model": {"uri": "hf://a/b", "trustRemoteCode": True}},
         {"lora": {}},
         _adapters("a", "b", revision="v1"),
         _adapters("qwen", model={"uri": "hf://a/b", "name": "own"}),
@@ -91,6 +134,35 @@ def test_a_wrong_field_is_refused_by_name_with_what_to_do(
 )
 def test_a_right_spec_is_accepted(kubectl: Kubectl, spec: dict[str, Any]) -> None:
     kubectl.run("apply", "--dry-run=server", "-f", "-", stdin=json.dumps(_model(**spec)))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (_claim(), _claim(size="5Gi"), "cannot be made smaller"),
+        (_claim(), _claim(storageClassName="fast"), "storageClassName of a claim cannot be changed"),
+        (
+            _claim(accessModes=["ReadWriteOnce"]),
+            _claim(accessModes=["ReadWriteMany"]),
+            "accessModes of a claim cannot be changed",
+        ),
+        (_claim(), _claim(size="20Gi"), ""),
+        (_claim(), {"cache": {"emptyDir": {}}}, ""),
+    ],
+    ids=str,
+)
+def test_a_claim_for_the_cache_grows_and_changes_in_no_other_way(
+    kubectl: Kubectl, before: dict[str, Any], after: dict[str, Any], words: str
+) -> None:
+    kubectl.apply(_model(**before))
+    try:
+        kubectl.apply(_model(**after))
+    except KubectlError as refusal:
+        assert words and words in str(refusal)
+    else:
+        assert not words
+    finally:
+        kubectl.run("delete", "im", "qwen", "--wait=false")
 
 
 def test_a_field_that_does_not_exist_is_refused_by_a_strict_apply(kubectl: Kubectl) -> None:

@@ -36,6 +36,7 @@ def test_defaults_stand_only_where_the_operator_decides() -> None:
         ".spec.replicas",
         *(f".spec.lora.{field}" for field in ("maxRank", "maxActive", "maxLoaded")),
         ".spec.serving.requestTimeoutSeconds",
+        ".spec.serving.allowRequestAbort",
         ".spec.service.type",
         ".spec.service.port",
         ".spec.operatorClass",

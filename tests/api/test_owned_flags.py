@@ -1,11 +1,13 @@
 """Flags that Arriero sets itself are found in every spelling that the engine's parser knows."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from arriero_api.owned_flags import LORA_ONLY, OWNED_FLAGS, SHORT, flag_names, refused
+from arriero_api.crd import definition
+from arriero_api.owned_flags import LORA_ONLY, OWNED_FLAGS, SHORT, WRITTEN, flag_names, refused
 
 
 @pytest.mark.parametrize(
@@ -25,12 +27,47 @@ def test_the_negated_form_of_an_owned_switch_is_refused_too() -> None:
     assert refused(["--no-enforce-eager"]) == [("--enforce-eager", "use spec.engine.enforceEager")]
 
 
+@pytest.mark.parametrize(
+    ("args", "field"),
+    [
+        (["-tp", "2"], "spec.engine.tensorParallelSize"),
+        (["-pp=2"], "spec.engine.pipelineParallelSize"),
+        (["--data_parallel_size", "2"], "spec.engine.dataParallelSize"),
+        (["-qfp8"], "spec.engine.quantization"),
+        (["--gpu-memory-utilization=0.5"], "spec.engine.gpuMemoryUtilization"),
+        (["--TOOL_CALL_PARSER=hermes"], "spec.engine.toolCallParser"),
+        (["--no-enable-auto-tool-choice"], "spec.engine.toolCallParser"),
+        (["--reasoning-parser", "qwen3"], "spec.engine.reasoningParser"),
+        (["--chat-template=/x"], "spec.engine.chatTemplate"),
+        (["--trust_remote_code"], "spec.model.trustRemoteCode"),
+        (["--api-key=x"], "spec.serving.apiKey"),
+    ],
+    ids=str,
+)
+def test_a_flag_of_a_typed_field_is_refused_with_the_field_in_any_form(args: list[str], field: str) -> None:
+    ((_, advice),) = refused(args)
+    assert advice == f"use {field}"
+
+
+def test_every_field_that_a_flag_is_refused_for_is_one_of_the_resource() -> None:
+    schema = definition()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    for advice in OWNED_FLAGS.values():
+        for path in re.findall(r"\bspec(?:\.\w+)+", advice):
+            node = schema
+            for part in path.split("."):
+                node = node["properties"][part]
+
+
+def test_the_operator_writes_owned_flags_only() -> None:
+    assert set(OWNED_FLAGS) >= WRITTEN
+
+
 def test_flags_of_the_engine_alone_pass() -> None:
-    assert refused(["--kv-cache-dtype=fp8", "-tp", "2", "--seed", "7", "model"]) == []
+    assert refused(["--kv-cache-dtype=fp8", "-dcp", "2", "--seed", "7", "model"]) == []
 
 
 def test_values_that_look_like_names_of_owned_flags_pass() -> None:
-    assert refused(["--quantization", "dtype"]) == []
+    assert refused(["--kv-cache-dtype", "dtype"]) == []
 
 
 def test_every_owned_flag_tells_what_to_do() -> None:
@@ -47,10 +84,8 @@ WORKING = frozenset(
         "gdn-prefill-backend",
         "kda-decode-backend",
         "kda-prefill-backend",
-        "chat-template",
         "chat-template-content-format",
         "default-chat-template-kwargs",
-        "enable-auto-tool-choice",
         "enable-force-include-usage",
         "enable-log-deltas",
         "enable-log-outputs",
@@ -65,7 +100,6 @@ WORKING = frozenset(
         "response-role",
         "return-tokens-as-token-ids",
         "sse-keep-alive-interval",
-        "tool-call-parser",
         "tool-parser-plugin",
         "tool-server",
         "tool-strict-level",

@@ -1,4 +1,4 @@
-"""Compute resources and environment of the runtime container: spec.resources, spec.engine.env."""
+"""Compute resources and environment of the runtime container: spec.resources, spec.engine.env and envFrom."""
 
 from typing import Annotated
 
@@ -19,10 +19,27 @@ class Resources(Schema):
     )
 
 
+ObjectName = Annotated[str, Field(min_length=1, max_length=253)]
+
+
+class KeyRef(Schema):
+    """A key of a Secret or ConfigMap of the namespace, which must be there."""
+
+    name: ObjectName = Field(description="Name of the object.")
+    key: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=253,
+            json_schema_extra=matching("^[-._a-zA-Z0-9]+$", "a key has letters, digits and - . _ only"),
+        ),
+    ] = Field(description="Key in its data.")
+
+
 class KeySelector(Schema):
     """A key of a Secret or ConfigMap of the namespace."""
 
-    name: Annotated[str, Field(min_length=1, max_length=253)] = Field(description="Name of the object.")
+    name: ObjectName = Field(description="Name of the object.")
     key: Annotated[str, Field(min_length=1, max_length=253)] = Field(description="Key in its data.")
     optional: bool | None = Field(default=None, description="Start the container although the key is absent.")
 
@@ -62,5 +79,40 @@ class EnvVar(Schema):
         {
             "rule": "!(has(self.value) && has(self.valueFrom))",
             "message": "an environment variable has either value or valueFrom, not both: remove one",
+        }
+    )
+
+
+class ObjectSelector(Schema):
+    """A Secret or ConfigMap of the namespace."""
+
+    name: ObjectName = Field(description="Name of the object.")
+    optional: bool | None = Field(default=None, description="Start the container although the object is absent.")
+
+
+class EnvFrom(Schema):
+    """A Secret or ConfigMap all of whose keys become environment variables: exactly one of the two."""
+
+    prefix: (
+        Annotated[
+            str,
+            Field(
+                min_length=1,
+                max_length=128,
+                json_schema_extra=matching(
+                    "^[A-Za-z_][A-Za-z0-9_]*$",
+                    "a prefix of environment variables has letters, digits and _ only, and does not begin with a digit",
+                ),
+            ),
+        ]
+        | None
+    ) = Field(default=None, description="Put before each key to make the variable's name.")
+    secret_ref: ObjectSelector | None = Field(default=None, description="A Secret of the namespace.")
+    config_map_ref: ObjectSelector | None = Field(default=None, description="A ConfigMap of the namespace.")
+
+    model_config = ruled(
+        {
+            "rule": "has(self.secretRef) != has(self.configMapRef)",
+            "message": "an entry of envFrom needs exactly one of secretRef and configMapRef",
         }
     )

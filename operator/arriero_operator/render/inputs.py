@@ -7,14 +7,13 @@ they change without new pods.
 import hashlib
 import json
 from dataclasses import Field, dataclass, field, fields
-from typing import Any, Final, TypeVar
+from typing import Any
 
-from arriero_api.types import Engine, EnvVar, Resources, Spec
+from arriero_api import pod
+from arriero_api.types import Engine, Resources, Spec
+from arriero_operator.render import layers
+from arriero_operator.render.layers import first
 from arriero_operator.settings import Profile
-
-HUB_VARIABLE: Final = "HF_ENDPOINT"
-
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +22,10 @@ class Inputs:
 
     `default_image` is the profile's; it is used where `image`, the spec's, is empty, and is not part of the hash.
     `lora` is the pods' room for adapters (maxRank, maxActive, maxLoaded), empty for none; the list itself is live.
+    `chat_template` and `api_key` are as in the spec, empty for none. `cache_claim` is a claim that is there,
+    `own_cache_claim` one that the operator makes. `image_pull_secrets` are names.
+    `pod_templates` are laid over the pod one after the other. `changed` and `rolled_image` tell revisions apart that
+    ask for the same: see `arriero_operator.lineage`.
     """
 
     uri: str
@@ -46,6 +49,28 @@ class Inputs:
     tolerations: list[dict[str, Any]] = field(default_factory=list)
     runtime_class_name: str = ""
     lora: dict[str, int] = field(default_factory=dict)
+    tensor_parallel_size: int | None = None
+    pipeline_parallel_size: int | None = None
+    data_parallel_size: int | None = None
+    quantization: str | None = None
+    gpu_memory_utilization: float | None = None
+    tool_call_parser: str = ""
+    reasoning_parser: str = ""
+    chat_template: dict[str, Any] = field(default_factory=dict)
+    chat_format: str = pod.CHAT_FORMATS[0]
+    env_from: list[dict[str, Any]] = field(default_factory=list)
+    trust_remote_code: bool = False
+    max_tokens: int | None = None
+    api_key: dict[str, str] = field(default_factory=dict)
+    cache_claim: str = ""
+    own_cache_claim: bool = False
+    affinity: dict[str, Any] = field(default_factory=dict)
+    topology_spread_constraints: list[dict[str, Any]] = field(default_factory=list)
+    priority_class_name: str = ""
+    image_pull_secrets: list[str] = field(default_factory=list)
+    pod_templates: list[dict[str, Any]] = field(default_factory=list)
+    changed: str = ""
+    rolled_image: str = ""
 
     @property
     def hash(self) -> str:
@@ -67,8 +92,8 @@ class Inputs:
 def pod_inputs(spec: Spec, profile: Profile, hub_endpoint: str = "") -> Inputs:
     """Lay `spec` over `profile`; `hub_endpoint` is empty for the public hub."""
     engine, base = spec.engine or Engine(), profile.engine
-    limits, requests = _resources(spec.resources or Resources(), profile.resources)
-    cache = spec.cache.empty_dir.size_limit if spec.cache else None
+    limits, requests = layers.resources(spec.resources or Resources(), profile.resources)
+    cache_size, cache_claim, own_claim = layers.cache(spec.cache)
     serving = spec.serving
     drain = serving.drain_seconds
     return Inputs(
@@ -79,20 +104,40 @@ def pod_inputs(spec: Spec, profile: Profile, hub_endpoint: str = "") -> Inputs:
         image_pull_policy=profile.image_pull_policy,
         limits=limits,
         requests=requests,
-        max_model_len=_first(engine.max_model_len, base.max_model_len),
-        dtype=_first(engine.dtype, base.dtype),
-        enforce_eager=_first(engine.enforce_eager, base.enforce_eager),
-        max_num_seqs=_first(engine.max_num_seqs, base.max_num_seqs),
+        max_model_len=first(engine.max_model_len, base.max_model_len),
+        dtype=first(engine.dtype, base.dtype),
+        enforce_eager=first(engine.enforce_eager, base.enforce_eager),
+        max_num_seqs=first(engine.max_num_seqs, base.max_num_seqs),
         args=[*(base.args or ()), *(engine.args or ())],
-        env=_environment(hub_endpoint, base.env or [], engine.env or []),
-        cache_size="" if cache is None else str(cache),
-        shared_memory=str(_first(spec.shared_memory, profile.shared_memory)),
+        env=layers.environment(hub_endpoint, base.env, engine.env),
+        cache_size=cache_size,
+        shared_memory=str(first(spec.shared_memory, profile.shared_memory)),
         request_timeout_seconds=serving.request_timeout_seconds,
         drain_seconds=serving.request_timeout_seconds if drain is None else drain,
         node_selector=dict(profile.node_selector),
         tolerations=[dict(toleration) for toleration in profile.tolerations],
         runtime_class_name=profile.runtime_class_name,
         lora=_capacity(spec),
+        tensor_parallel_size=first(engine.tensor_parallel_size, base.tensor_parallel_size),
+        pipeline_parallel_size=first(engine.pipeline_parallel_size, base.pipeline_parallel_size),
+        data_parallel_size=first(engine.data_parallel_size, base.data_parallel_size),
+        quantization=first(engine.quantization, base.quantization),
+        gpu_memory_utilization=first(engine.gpu_memory_utilization, base.gpu_memory_utilization),
+        tool_call_parser=first(engine.tool_call_parser, base.tool_call_parser) or "",
+        reasoning_parser=first(engine.reasoning_parser, base.reasoning_parser) or "",
+        chat_template=layers.chat_template(engine.chat_template, base.chat_template),
+        chat_format=first(engine.chat_format, base.chat_format) or pod.CHAT_FORMATS[0],
+        env_from=layers.sources(base.env_from, engine.env_from),
+        trust_remote_code=bool(spec.model.trust_remote_code),
+        max_tokens=serving.max_tokens,
+        api_key=serving.api_key.secret_key_ref.model_dump(by_alias=True) if serving.api_key else {},
+        cache_claim=cache_claim,
+        own_cache_claim=own_claim,
+        affinity=dict(profile.affinity),
+        topology_spread_constraints=[dict(one) for one in profile.topology_spread_constraints],
+        priority_class_name=profile.priority_class_name,
+        image_pull_secrets=list(profile.image_pull_secrets),
+        pod_templates=layers.pod_templates(profile.pod_template, spec.pod_template),
     )
 
 
@@ -102,29 +147,3 @@ def _capacity(spec: Spec) -> dict[str, int]:
 
 def _says(one: Field[Any], value: Any) -> bool:
     return value not in (None, "", [], {}, one.default)
-
-
-def _first(*choices: _T | None) -> _T | None:
-    return next((choice for choice in choices if choice is not None), None)
-
-
-def _resources(wanted: Resources, base: Resources) -> tuple[dict[str, str], dict[str, str]]:
-    """Limits and requests. A limit of the spec takes the profile's request of that name with it: requests follow."""
-    limits = {**_amounts(base.limits), **_amounts(wanted.limits)}
-    inherited = {name: n for name, n in _amounts(base.requests).items() if name not in (wanted.limits or {})}
-    return limits, {**inherited, **_amounts(wanted.requests)}
-
-
-def _amounts(quantities: dict[str, int | str] | None) -> dict[str, str]:
-    return {name: str(amount) for name, amount in (quantities or {}).items()}
-
-
-def _environment(hub_endpoint: str, *layers: list[EnvVar]) -> list[dict[str, Any]]:
-    """Variables merged by name, later layers first in precedence, in a stable order."""
-    merged: dict[str, dict[str, Any]] = {}
-    if hub_endpoint:
-        merged[HUB_VARIABLE] = {"name": HUB_VARIABLE, "value": hub_endpoint}
-    for layer in layers:
-        for variable in layer:
-            merged[variable.name] = variable.model_dump(by_alias=True, exclude_none=True)
-    return list(merged.values())

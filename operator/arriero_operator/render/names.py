@@ -31,6 +31,11 @@ def revisioned(model: str, revision: str) -> str:
     return f"{stem(model)}-{revision}"
 
 
+def cache_claim(model: str) -> str:
+    """Name of the claim that is made for the model's cache."""
+    return f"{stem(model)}-cache"
+
+
 def url(service: str, namespace: str, port: int = HTTP) -> str:
     """Where clients in the cluster reach the model of this Service."""
     return f"http://{service}.{namespace}.svc" + (f":{port}" if port != HTTP else "")

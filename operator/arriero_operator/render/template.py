@@ -1,10 +1,11 @@
 """The pod template of a revision, as docs/contract.md says. It passes the restricted Pod Security level."""
 
+from functools import reduce
 from typing import Any, Final
 
 from arriero_api import labels, pod
 from arriero_operator import quantity
-from arriero_operator.render import names
+from arriero_operator.render import files, names, placement, podtemplate
 from arriero_operator.render.arguments import arguments
 from arriero_operator.render.inputs import Inputs
 from arriero_operator.render.volumes import mounts, volumes
@@ -14,12 +15,17 @@ _USER: Final = 65532
 Json = dict[str, Any]
 
 
-def pod_template(model: str, inputs: Inputs) -> Json:
+def pod_template(model: str, inputs: Inputs, operator_class: str = labels.DEFAULT_CLASS) -> Json:
     """The whole PodTemplateSpec of the revision `inputs.hash` of `model`. Raises uris.UriError."""
+    return reduce(podtemplate.merged, inputs.pod_templates, own_template(model, inputs, operator_class))
+
+
+def own_template(model: str, inputs: Inputs, operator_class: str = labels.DEFAULT_CLASS) -> Json:
+    """The same without any podTemplate laid over it."""
     return {
         "metadata": {
-            "labels": names.child_labels(model, inputs.hash) | {labels.SERVING: "true"},
-            "annotations": names.child_annotations(model),
+            "labels": names.child_labels(model, inputs.hash, operator_class) | {labels.SERVING: "true"},
+            "annotations": names.child_annotations(model) | files.annotations(inputs),
         },
         "spec": _pod(model, inputs),
     }
@@ -41,13 +47,7 @@ def _pod(model: str, inputs: Inputs) -> Json:
         "containers": [_container(inputs)],
         "volumes": volumes(model, inputs),
     }
-    if inputs.node_selector:
-        spec["nodeSelector"] = dict(inputs.node_selector)
-    if inputs.tolerations:
-        spec["tolerations"] = [dict(toleration) for toleration in inputs.tolerations]
-    if inputs.runtime_class_name:
-        spec["runtimeClassName"] = inputs.runtime_class_name
-    return spec
+    return spec | placement.placement(model, inputs)
 
 
 def _container(inputs: Inputs) -> Json:
@@ -57,6 +57,7 @@ def _container(inputs: Inputs) -> Json:
         "imagePullPolicy": inputs.image_pull_policy,
         "args": arguments(inputs),
         "env": _environment(inputs),
+        **({"envFrom": [dict(one) for one in inputs.env_from]} if inputs.env_from else {}),
         "ports": [
             {"name": "http", "containerPort": pod.SERVE_PORT, "protocol": "TCP"},
             {"name": "control", "containerPort": pod.CONTROL_PORT, "protocol": "TCP"},

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from arriero_api import pod, uris
-from arriero_operator.render import names
+from arriero_operator.render import files, names
 from arriero_operator.render.inputs import Inputs
 
 _REGISTRATIONS: Final = "registrations"
@@ -20,7 +20,7 @@ def volumes(model: str, inputs: Inputs) -> list[Json]:
     """The pod's volumes, for the revision `inputs.hash` of `model`."""
     found: list[Json] = [
         {"name": _REGISTRATIONS, "configMap": {"name": names.revisioned(model, inputs.hash)}},
-        {"name": _CACHE, "emptyDir": {"sizeLimit": inputs.cache_size} if inputs.cache_size else {}},
+        {"name": _CACHE, **_cache(model, inputs)},
         {"name": _STATE, "emptyDir": {}},
         {"name": _TMP, "emptyDir": {}},
         {"name": _SHM, "emptyDir": {"medium": "Memory", "sizeLimit": inputs.shared_memory}},
@@ -29,7 +29,7 @@ def volumes(model: str, inputs: Inputs) -> list[Json]:
     if source.scheme == uris.PVC:
         claim = {"claimName": source.location, "readOnly": True}
         found.append({"name": _MODEL, "persistentVolumeClaim": claim})
-    return found
+    return [*found, *files.volumes(inputs)]
 
 
 def mounts(inputs: Inputs) -> list[Json]:
@@ -43,4 +43,11 @@ def mounts(inputs: Inputs) -> list[Json]:
     ]
     if uris.parse(inputs.uri).scheme == uris.PVC:
         found.append({"name": _MODEL, "mountPath": pod.CLAIM_DIR, "readOnly": True})
-    return found
+    return [*found, *files.mounts(inputs)]
+
+
+def _cache(model: str, inputs: Inputs) -> Json:
+    claim = names.cache_claim(model) if inputs.own_cache_claim else inputs.cache_claim
+    if claim:
+        return {"persistentVolumeClaim": {"claimName": claim}}
+    return {"emptyDir": {"sizeLimit": inputs.cache_size} if inputs.cache_size else {}}

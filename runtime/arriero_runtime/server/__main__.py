@@ -20,11 +20,12 @@ def main() -> int:
     refused = environment.refused(os.environ)
     environment.prepare(os.environ, options.cache_dir)
     # Only now: these read the environment when they are imported.
-    from arriero_runtime.engine.vllm import VllmLoader
+    from arriero_runtime.engine.vllm import VllmLoader, Wishes
     from arriero_runtime.server.serving import Serving
 
     async def run() -> int:
-        return await Serving(options, VllmLoader(options.engine_args, refused), channel).run()
+        loader = VllmLoader(options.engine_args, refused, Wishes.of(options))
+        return await Serving(options, loader, channel).run()
 
     # Not asyncio.run: its end waits for threads, and one that loads an engine cannot be hurried.
     return _loop().run_until_complete(run())

@@ -1,5 +1,6 @@
 """The life cycle, the file of names, the environment, owned flags."""
 
+import argparse
 import logging
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from arriero_api import owned_env
 from arriero_api.contract import ContractError, Phase, Progress, RuntimeStatus
 from arriero_runtime import registrations
-from arriero_runtime.engine.vllm import VllmLoader, arguments
+from arriero_runtime.engine.vllm import VllmLoader, Wishes, arguments
 from arriero_runtime.failing import StartError, failure
 from arriero_runtime.lifecycle import LifeCycle, TransitionError
 from arriero_runtime.server import environment, log
@@ -100,7 +101,7 @@ async def test_variables_that_arriero_owns_are_refused_by_name_but_for_those_of_
     environ = {"VLLM_API_KEY": "k", "VLLM_PORT": "tcp://10.0.0.1:80", "HF_HOME": "/image", "HF_TOKEN": "t"}
     refused = environment.refused(environ)
     assert [words.split(":")[0] for words in refused] == ["VLLM_API_KEY"]
-    with pytest.raises(StartError, match="VLLM_API_KEY: limit access"):
+    with pytest.raises(StartError, match=r"VLLM_API_KEY: use spec\.serving\.apiKey"):
         await VllmLoader((), refused).check_arguments()
 
 
@@ -113,6 +114,9 @@ async def test_variables_that_arriero_owns_are_refused_by_name_but_for_those_of_
         ["--max-model-len", "10", "--max-model-len", "20"],
         ["--disable-log-stats"],
         ["--lora-dtype=auto"],
+        ["--trust-remote-code"],
+        ["--tool-call-parser", "hermes"],
+        ["--tensor-parallel-size=2", "-tp", "2"],
     ],
 )
 def test_flags_that_arriero_owns_are_refused_by_name(flags: list[str]) -> None:
@@ -125,3 +129,29 @@ def test_flags_that_arriero_owns_are_refused_by_name(flags: list[str]) -> None:
 
 def test_flags_from_typed_fields_are_taken_once() -> None:
     arguments.refuse_owned(["--max-model-len", "10", "--dtype", "auto", "--enforce-eager", "--max-num-seqs", "4"])
+    arguments.refuse_owned(["--tensor-parallel-size=2", "--quantization=fp8", "--chat-template=/etc/t.jinja"])
+
+
+def test_parsers_and_remote_code_reach_the_engine_only_where_they_are_wished() -> None:
+    assert Wishes().flags == []
+    assert Wishes(tool_call_parser="none", reasoning_parser="none").flags == []
+    wished = Wishes(trust_remote_code=True, tool_call_parser="hermes", reasoning_parser="qwen3").flags
+    assert wished == [
+        *("--trust-remote-code", "--enable-auto-tool-choice"),
+        *("--tool-call-parser=hermes", "--reasoning-parser=qwen3"),
+    ]
+
+
+def test_a_cap_of_tokens_joins_the_generation_settings_that_the_flags_have() -> None:
+    args = argparse.Namespace(override_generation_config={"temperature": 0.5})
+    Wishes(max_tokens=64).cap(args)
+    assert args.override_generation_config == {"temperature": 0.5, "max_new_tokens": 64}
+    untouched = argparse.Namespace(override_generation_config={})
+    Wishes().cap(untouched)
+    assert untouched.override_generation_config == {}
+
+
+def test_a_cap_among_the_generation_settings_is_refused_with_the_field_to_use() -> None:
+    args = argparse.Namespace(override_generation_config={"max_new_tokens": 5})
+    with pytest.raises(StartError, match=r"use spec\.serving\.maxTokens"):
+        Wishes().cap(args)

@@ -8,21 +8,9 @@ from typing import Final, NoReturn
 from arriero_api import owned_flags
 from arriero_api.contract import Phase
 from arriero_runtime.engine.vllm.explain import explained
+from arriero_runtime.engine.vllm.wishes import Wishes
 from arriero_runtime.failing import start_error
 
-_TYPED: Final = frozenset(
-    {
-        "max-model-len",
-        "dtype",
-        "enforce-eager",
-        "max-num-seqs",
-        "enable-lora",
-        "max-lora-rank",
-        "max-loras",
-        "max-cpu-loras",
-    }
-)
-"""Flags that the operator itself writes from typed fields: refused only when they stand there twice."""
 _PLACEHOLDER: Final = "model"
 
 
@@ -35,14 +23,16 @@ def refuse_owned(flags: Sequence[str]) -> None:
     refused = [
         f"--{name}: {advice[name]}"
         for name, count in counts.items()
-        if name in advice and (name not in _TYPED or count > 1)
+        if name in advice and (name not in owned_flags.WRITTEN or count > 1)
     ]
     if refused:
         raise start_error("InvalidArguments", "; ".join(refused), Phase.RESOLVING)
 
 
-def parse(flags: Sequence[str]) -> argparse.Namespace:
-    """The flags as vLLM reads them; `model` and `served_model_name` are filled in later. Imports vLLM.
+def parse(flags: Sequence[str], wishes: Wishes) -> argparse.Namespace:
+    """The flags as vLLM reads them, and what else is wished; `model` and `served_model_name` are filled in later.
+
+    Imports vLLM.
 
     Raises StartError (InvalidArguments) that names the flag.
     """
@@ -58,7 +48,7 @@ def parse(flags: Sequence[str]) -> argparse.Namespace:
 
     try:
         # No abbreviations: they would reach owned flags by another name.
-        args: argparse.Namespace = make_arg_parser(Parser(allow_abbrev=False)).parse_args(list(flags))
+        args: argparse.Namespace = make_arg_parser(Parser(allow_abbrev=False)).parse_args([*wishes.flags, *flags])
         _refuse_words(args)
         validate_parsed_serve_args(args)
         for plugin, manager in (
@@ -73,6 +63,7 @@ def parse(flags: Sequence[str]) -> argparse.Namespace:
     except (TypeError, ValueError, KeyError, OSError) as error:
         words = str(error.args[0]) if error.args else str(error)
         raise start_error("InvalidArguments", words.removeprefix("Error: "), Phase.RESOLVING) from error
+    wishes.cap(args)
     args.model = _PLACEHOLDER
     args.disable_fastapi_docs = True
     return args

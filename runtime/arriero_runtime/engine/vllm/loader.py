@@ -2,60 +2,110 @@
 
 import argparse
 import asyncio
+import contextlib
 import logging
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from arriero_api.contract import Phase
-from arriero_runtime.engine.vllm import arguments
+from arriero_runtime.engine.vllm import arguments, processes
 from arriero_runtime.engine.vllm.engine import VllmEngine
 from arriero_runtime.engine.vllm.explain import explained_exception
 from arriero_runtime.engine.vllm.steps import StepCount
+from arriero_runtime.engine.vllm.wishes import Wishes
 from arriero_runtime.failing import start_error
 
 log = logging.getLogger(__name__)
+
+
+_FAULTS_OF_CONFIGURATIONS: Final = ("ContextTooLong", "ModelUnsupported", "InvalidArguments")
+"""What a configuration without its weights can prove. All else is told by the model itself, once it is whole."""
+_STOP_SECONDS: Final = 5.0
 
 
 class VllmLoader:
     """`arriero_runtime.engine.protocol.EngineLoader` for vLLM. `refused` are variables of the environment that may
     not be set, in words."""
 
-    def __init__(self, flags: Sequence[str], refused: Sequence[str] = ()) -> None:
+    def __init__(self, flags: Sequence[str], refused: Sequence[str] = (), wishes: Wishes | None = None) -> None:
         self._flags = tuple(flags)
+        self._wishes = wishes or Wishes()
         self._refused = tuple(refused)
         self._args: argparse.Namespace | None = None
+
+    @property
+    def flags(self) -> Sequence[str]:
+        return self._flags
 
     async def check_arguments(self) -> None:
         """Raises StartError (InvalidArguments). Imports vLLM, in a thread."""
         arguments.refuse_owned(self._flags)
         if self._refused:
             raise start_error("InvalidArguments", "; ".join(self._refused), Phase.RESOLVING)
-        self._args = await asyncio.to_thread(self._parse)
+        if self._args is None:
+            self._args = await asyncio.to_thread(self._parse)
 
     def _parse(self) -> argparse.Namespace:
         try:
-            return arguments.parse(self._flags)
+            return arguments.parse(self._flags, self._wishes)
         except Exception as error:
             raise explained_exception(error, Phase.RESOLVING) from error
 
-    async def load(self, folder: Path, names: Sequence[str]) -> VllmEngine:
+    async def check_model(self, folder: Path, pooling: bool) -> None:
+        """Raises StartError (ContextTooLong, ModelUnsupported, InvalidArguments)."""
+        args = await self._arguments(folder, pooling)
+        try:
+            await asyncio.to_thread(_configure, args)
+        except Exception as error:
+            found = explained_exception(error, Phase.DOWNLOADING)
+            if found.failure.reason in _FAULTS_OF_CONFIGURATIONS:
+                raise found from error
+            log.debug("the configuration alone is not enough to tell: %r", error)
+
+    async def load(self, folder: Path, names: Sequence[str], pooling: bool) -> VllmEngine:
         """Raises StartError. Blocking work is done in a thread: the event loop goes on answering."""
-        if self._args is None:
-            await self.check_arguments()
-        args = self._args
-        assert args is not None
-        args.model = str(folder)
+        args = await self._arguments(folder, pooling)
         args.served_model_name = list(names)
         _stay_offline()
+        client = None
         try:
             steps = StepCount()
             client = await asyncio.to_thread(_start, args, steps)
             return await VllmEngine.attach(client, args, steps)
         except Exception as error:
             log.exception("the engine did not start")
+            await asyncio.to_thread(_clear_away, client)
             raise explained_exception(error, Phase.LOADING) from error
+
+    def give_up(self) -> None:
+        """Ends the engine's processes: vLLM then gives up its start."""
+        processes.kill()
+
+    async def _arguments(self, folder: Path, pooling: bool) -> argparse.Namespace:
+        await self.check_arguments()
+        args = argparse.Namespace(**vars(self._args))
+        args.model = str(folder)
+        if pooling:
+            args.runner = "pooling"
+        return args
+
+
+def _clear_away(client: Any) -> None:
+    """What a failed start has left running."""
+    if client is not None:
+        with contextlib.suppress(Exception):
+            client.shutdown(_STOP_SECONDS)
+    if left := processes.end(_STOP_SECONDS):
+        log.warning("these processes of the engine cannot be ended: %s", left)
+
+
+def _configure(args: argparse.Namespace) -> None:
+    """vLLM's own look at a model's configuration. Blocking."""
+    from vllm.engine.arg_utils import AsyncEngineArgs
+
+    AsyncEngineArgs.from_cli_args(args).create_model_config()
 
 
 def _stay_offline() -> None:
