@@ -1,10 +1,11 @@
 """What operator and runtime say to each other, as plain dataclasses (standard library only).
 
-Three documents, each JSON with a `schemaVersion`:
+Four documents, each JSON with a `schemaVersion`:
 
 * `Registrations`: operator to runtime, the file registrations.json. What may change without a restart.
 * `RuntimeStatus`: runtime to operator, GET /status on the control port.
 * `Failure`: runtime to operator, the container's termination message, and part of the status.
+* `Shutdown`: runtime to operator, the termination message of a container that was stopped as asked.
 
 Readers accept unknown keys (a newer writer) and raise `ContractError` for a document they cannot use.
 """
@@ -176,6 +177,30 @@ class Failure:
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ContractError(f"failure: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Shutdown:
+    """A stop that was asked for: so many requests ended by themselves since then, so many were cut off."""
+
+    completed: int = 0
+    aborted: int = 0
+
+    def __add__(self, other: "Shutdown") -> "Shutdown":
+        return Shutdown(self.completed + other.completed, self.aborted + other.aborted)
+
+    def to_json(self) -> str:
+        """One line of JSON."""
+        return json.dumps({"schemaVersion": SCHEMA_VERSION, "shutdown": asdict(self)})
+
+    @classmethod
+    def from_json(cls, text: str) -> "Shutdown":
+        """Raises ContractError for text that is not a shutdown of a known schema version."""
+        body = _object(text, "shutdown")
+        try:
+            return cls(int(body["shutdown"]["completed"]), int(body["shutdown"]["aborted"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ContractError(f"shutdown: {error!r}") from error
 
 
 @dataclass(frozen=True, slots=True)

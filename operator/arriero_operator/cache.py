@@ -10,6 +10,7 @@ from typing import Any, Final
 from arriero_api import labels
 from arriero_api.labels import DEFAULT_CLASS
 from arriero_operator.kube.protocol import CHILDREN, MODELS, PODS, Kind, Object
+from arriero_operator.last_words import LastWords
 from arriero_operator.owners import class_of
 
 CACHED: Final = (MODELS, *CHILDREN, PODS)
@@ -33,6 +34,7 @@ class Cache:
         self._objects: dict[str, dict[tuple[str, str], Object]] = {kind.kind: {} for kind in CACHED}
         self._by_stem: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
         self._deleted: OrderedDict[str, int] = OrderedDict()
+        self.last_words = LastWords()
 
     def put(self, kind: Kind, obj: Object) -> bool:
         """Keep the pruned object. False when something newer, or the object's deletion, was seen before.
@@ -73,6 +75,8 @@ class Cache:
         if known is not None and mine and _version(known) <= self._deleted[uid]:
             self._unindex(kind, known)
             del self._objects[kind.kind][(namespace, name)]
+            if kind is PODS:
+                self.last_words.gone(known)
 
     def get(self, kind: Kind, namespace: str, name: str) -> Object | None:
         """The object as last seen, or None."""

@@ -14,6 +14,7 @@ from arriero_api.reasons import REASONS
 from arriero_operator.diagnose.failures import bounded
 from arriero_operator.kube.errors import AlreadyExists, KubeError
 from arriero_operator.kube.protocol import EVENTS, Kube
+from arriero_operator.last_words import Tally
 from arriero_operator.render import names
 
 _log = logging.getLogger(__name__)
@@ -30,6 +31,7 @@ SHUTDOWN_STARTED: Final = "ShutdownStarted"
 SHUTDOWN_COMPLETE: Final = "ShutdownComplete"
 
 Status = Mapping[str, Any]
+_NOTHING: Final = Tally()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +44,12 @@ class Event:
     occasion: str
 
 
-def derive(before: Status, after: Status) -> list[Event]:
-    """The Events that the step from one status to the next stands for; none while the model is paused."""
+def derive(before: Status, after: Status, tally: Tally = _NOTHING) -> list[Event]:
+    """The Events that the step from one status to the next stands for; none while the model is paused. `tally` is of
+    the pods that a model at zero had."""
     if _is_paused(after):
         return []
-    return [event for rule in _RULES for event in rule(before, after)]
+    return [event for rule in _RULES for event in rule(before, after)] + list(_scaled_down(before, after, tally))
 
 
 def shutdown_started() -> Event:
@@ -54,9 +57,10 @@ def shutdown_started() -> Event:
     return Event(NORMAL, SHUTDOWN_STARTED, "The model was deleted: its pods let their requests end.", "deleted")
 
 
-def shutdown_complete() -> Event:
+def shutdown_complete(tally: Tally) -> Event:
     """A deleted model's pods are gone."""
-    return Event(NORMAL, SHUTDOWN_COMPLETE, "All pods of the deleted model have ended.", "deleted")
+    words = f"All pods of the deleted model have ended. {tally.sentence()}"
+    return Event(NORMAL, SHUTDOWN_COMPLETE, words, "deleted")
 
 
 async def emit(kube: Kube, model: Mapping[str, Any], events: Iterable[Event], now: str) -> None:
@@ -95,14 +99,15 @@ def _rolled_back(before: Status, after: Status) -> Iterable[Event]:
         yield Event(NORMAL, ROLLED_BACK, now["message"], f"{wanted[1]} {_generation(after)}")
 
 
-def _scaled_down(before: Status, after: Status) -> Iterable[Event]:
+def _scaled_down(before: Status, after: Status, tally: Tally) -> Iterable[Event]:
     zero, was_zero = (_ready(status).get("reason") == "ScaledToZero" for status in (after, before))
     if zero and not was_zero and (before.get("replicas") or 0) > 0:
         words = "Scaled to zero: the pods let their requests end."
         yield Event(NORMAL, SHUTDOWN_STARTED, words, _generation(after))
     draining, drained = before.get("progress"), after.get("progress") is None and not after.get("replicas")
     if zero and drained and (draining or (not was_zero and (before.get("replicas") or 0) > 0)):
-        yield Event(NORMAL, SHUTDOWN_COMPLETE, "Scaled to zero: all pods have ended.", _generation(after))
+        words = f"Scaled to zero: all pods have ended. {tally.sentence()}"
+        yield Event(NORMAL, SHUTDOWN_COMPLETE, words, _generation(after))
 
 
 def _failed(before: Status, after: Status) -> Iterable[Event]:
@@ -121,7 +126,6 @@ _RULES: Final[tuple[Callable[[Status, Status], Iterable[Event]], ...]] = (
     _unregistered,
     _rollout,
     _rolled_back,
-    _scaled_down,
     _failed,
 )
 

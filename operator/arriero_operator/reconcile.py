@@ -136,7 +136,8 @@ class Reconciler:
         written = await self._reporter.report(now.observed.model, dict(wanted))
         if written is not None:
             now.observed = replace(now.observed, model=now.observed.model | {"status": written})
-            await events.emit(self._kube, now.observed.model, events.derive(before, written), self._now())
+            tally = self._farewells.tally(now.key, now.observed.owner.uid)
+            await events.emit(self._kube, now.observed.model, events.derive(before, written, tally), self._now())
 
     def _now(self) -> str:
         return facts.timestamp(self._clock())

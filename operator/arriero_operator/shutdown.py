@@ -13,6 +13,7 @@ from arriero_operator import events
 from arriero_operator.cache import Cache
 from arriero_operator.keys import Key
 from arriero_operator.kube.protocol import Kube, Object
+from arriero_operator.last_words import Tally
 from arriero_operator.render import names
 
 LOOK_AGAIN: Final = 1.0
@@ -20,11 +21,13 @@ LOOK_AGAIN: Final = 1.0
 
 @dataclass(slots=True)
 class _Known:
-    """One model, by uid. `pods` are the uids of its pods when it was last seen; `told`: that they drain."""
+    """One model, by uid. `pods` are the uids of its pods when it was last seen; `told`: that they drain; `tally`: what
+    those that have gone since it was deleted or scaled to zero said."""
 
     model: Object
     pods: set[str] = field(default_factory=set)
     told: bool = False
+    tally: Tally = field(default_factory=Tally)
 
 
 class Farewells:
@@ -44,6 +47,12 @@ class Farewells:
         one = known.setdefault(metadata["uid"], _Known(model))
         one.model = model
         self._count(key, one)
+        if (model.get("spec") or {}).get("replicas") != 0:
+            one.tally = Tally()
+
+    def tally(self, key: Key, uid: str) -> Tally:
+        """What the pods of a model said that is scaled to zero."""
+        return self._known[key][uid].tally
 
     async def follow(self, key: Key, current: str = "") -> float | None:
         """Tell of the pods of each model of this name that is gone; `current` is the uid of the one that is there.
@@ -69,11 +78,17 @@ class Farewells:
     def _count(self, key: Key, one: _Known) -> None:
         """Which pods are the model's: all but those of deleted namesakes."""
         others = {pod for other in self._known[key].values() if other is not one for pod in other.pods}
-        one.pods = {pod["metadata"]["uid"] for pod in self._pods(key)} - others
+        left = {pod["metadata"]["uid"] for pod in self._pods(key)} - others
+        self._add(one, one.pods - left)
+        one.pods = left
+
+    def _add(self, one: _Known, gone: set[str]) -> None:
+        one.tally = one.tally.plus(self._cache.last_words.of(uid) for uid in gone)
 
     async def _ended(self, one: _Known) -> None:
+        self._add(one, one.pods)
         if one.told:
-            await self._emit(one, events.shutdown_complete())
+            await self._emit(one, events.shutdown_complete(one.tally))
 
     async def _emit(self, one: _Known, event: events.Event) -> None:
         await events.emit(self._kube, one.model, [event], self._now())

@@ -17,6 +17,7 @@ from arriero_api.contract import (
     Registration,
     Registrations,
     RuntimeStatus,
+    Shutdown,
     registrations_hash,
 )
 
@@ -130,3 +131,16 @@ def test_registrations_that_cannot_be_used_are_refused_with_the_reason(text: str
 def test_keys_of_a_newer_writer_are_accepted() -> None:
     body = json.loads(Registrations(NAMES).to_json()) | {"fromTheFuture": 1}
     assert Registrations.from_json(json.dumps(body)).names == NAMES
+
+
+def test_a_shutdown_is_read_as_written_and_is_no_failure() -> None:
+    text = Shutdown(3, 1).to_json()
+    assert Shutdown.from_json(text) == Shutdown(3, 1)
+    with pytest.raises(ContractError):
+        Failure.from_json(text)
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"schemaVersion": 1}', '{"schemaVersion": 1, "shutdown": {}}', "[1]"])
+def test_what_is_no_shutdown_is_refused(text: str) -> None:
+    with pytest.raises(ContractError):
+        Shutdown.from_json(text)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from arriero_api.contract import Failure
+from arriero_api.contract import Failure, Shutdown
 from arriero_runtime.diagnosis import UNKNOWN, make_failure, shorten
 
 _VAGUE: Final = (UNKNOWN, "EngineDied")
@@ -73,10 +73,17 @@ def oom_kills(memory_events: Path) -> int:
         return 0
 
 
-def leave(failure: Failure | None, termination_log: Path, limit: int) -> str:
-    """Write the termination message, empty after a clean stop; returns why that failed, empty where it did not."""
+def leave(end: Failure | Shutdown | None, termination_log: Path, limit: int) -> str:
+    """Write the termination message, empty where nothing is known; returns why that failed, empty where it did not."""
+    match end:
+        case Failure():
+            text = end.to_json(limit)
+        case Shutdown():
+            text = end.to_json()
+        case None:
+            text = ""
     try:
-        termination_log.write_text(failure.to_json(limit) if failure else "")
+        termination_log.write_text(text)
     except OSError as error:
         return shorten(f"{termination_log}: {error.strerror}")
     return ""

@@ -9,7 +9,7 @@ from dataclasses import replace
 from importlib import metadata
 
 from arriero_api import pod
-from arriero_api.contract import Failure, Phase
+from arriero_api.contract import Failure, Phase, Shutdown
 from arriero_api.scrub import scrubbed, secret_values
 from arriero_runtime.cli import ServeOptions, UsageError, parse, termination_log
 from arriero_runtime.diagnosis import Diagnosis, make_failure
@@ -56,6 +56,12 @@ def _version() -> str:
         return "unknown"
 
 
+def _counts(shutdown: Shutdown | None) -> str:
+    if shutdown is None:
+        return "the server did not say how its requests ended"
+    return f"{shutdown.completed} requests completed, {shutdown.aborted} aborted"
+
+
 class Container:
     """Owns everything that lives as long as the process."""
 
@@ -79,34 +85,36 @@ class Container:
         memory = Memory(self._options.state_dir, inputs_hash(argv, os.environ, sources.version))
         failure = self._serve(argv, memory)
         if failure is None:
-            self.say(f"stopped: {self._counts()}")
-            return self.end(None)
+            shutdown = self._shutdown()
+            self.say(f"stopped: {_counts(shutdown)}")
+            return self.end(shutdown)
         self._state.failure = failure
         self.say(f"{failure.reason}: {failure.message} {failure.remedy}")
         if not self._signals.stop_requested:
             self._wait_before_retry(failure, memory.seen(failure))
         return self.end(failure)
 
-    def _counts(self) -> str:
+    def _shutdown(self) -> Shutdown | None:
+        """How the requests have ended; None where the server did not say."""
         if drained := self._state.drained:
-            return f"{drained.completed} requests completed, {drained.aborted} aborted"
-        return "the server did not say how its requests ended" if self._state.was_ready else "nothing was served yet"
+            return Shutdown(drained.completed, drained.aborted)
+        return None if self._state.was_ready else Shutdown()
 
     def say(self, text: str) -> None:
         """One line of the supervisor's own in the log."""
         self._log.offer(f"arriero-runtime: {text}\n".encode())
 
-    def end(self, failure: Failure | None) -> int:
+    def end(self, ended: Failure | Shutdown | None) -> int:
         """Kill what is left, write the termination message and let the log be read; returns the exit code."""
-        self._leave(failure)
+        self._leave(ended)
         closing = self._closing or self._close_by(None)
         if left := tree.kill_all(closing.at_most(self._settings.kill), lambda reaped: None):
             self.say(f"cannot kill: {left}")
         self._log.close(closing.left())
-        return exitcodes.exit_code(failure.reason) if failure else exitcodes.STOPPED
+        return exitcodes.exit_code(ended.reason) if isinstance(ended, Failure) else exitcodes.STOPPED
 
-    def _leave(self, failure: Failure | None) -> None:
-        problem = leave(failure, self._options.termination_log, pod.TERMINATION_LOG_BYTES)
+    def _leave(self, ended: Failure | Shutdown | None) -> None:
+        problem = leave(ended, self._options.termination_log, pod.TERMINATION_LOG_BYTES)
         if problem:
             self.say(f"the termination message cannot be written: {problem}")
 
@@ -134,7 +142,7 @@ class Container:
             oom_kills(settings.memory_events) > killed_before,
         )
         # Whatever happens while the log is read: this much is told.
-        self._leave(meaning(end))
+        self._leave(meaning(end) or self._shutdown())
         self._read_log(pump, self._closing)
         self.say(f"the server {describe(child.wait_status)}")
         failure = meaning(replace(end, told=self._diagnosis.failure(engine_only=self._state.was_ready)))

@@ -60,6 +60,11 @@ class Pods:
             container |= {"lastState": {"terminated": dict(last)}, "restartCount": 1}
         self._write(pod, ready=False, container=container)
 
+    def stopped(self, pod: Object, said: str) -> None:
+        """The container was stopped as asked, and said this in its termination message."""
+        ended = {"terminated": {"exitCode": 0, "reason": "Completed", "message": said, "finishedAt": now()}}
+        self._write(pod, ready=False, container={"state": ended})
+
     def remove(self, pod: Object) -> None:
         """The kubelet has ended the deleted pod."""
         name = pod["metadata"]["name"]

@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from arriero_api.contract import Shutdown
 from tests.cluster import ControlPlane
 from tests.conftest import MakeOperator
 from tests.operator.reconcile.models import events, model, patch_spec, read, until
@@ -58,9 +59,12 @@ def test_scaled_to_zero_is_ready_and_not_available_and_comes_back(served: Kubect
     until(served, "tiny", "Ready", "True", "ScaledToZero")
     until(served, "tiny", "Available", "False", "ScaledToZero")
     assert read(served, "tiny")["status"]["progress"]["phase"] == "Draining"
-    pods.remove_deleted()
+    (pod,) = pods.all()
+    pods.stopped(pod, Shutdown(3, 1).to_json())
+    pods.remove(pod)
     eventually(lambda: "progress" not in read(served, "tiny")["status"])
-    eventually(lambda: events(served, "tiny", "ShutdownComplete"))
+    (complete,) = eventually(lambda: events(served, "tiny", "ShutdownComplete"))
+    assert "3 completed, 1 aborted." in complete["message"]
     assert len(events(served, "tiny", "ShutdownStarted")) == 1
     served.run("scale", "im/tiny", "--replicas=2")
     for pod in pods.placed(2):
@@ -79,10 +83,12 @@ def test_a_deleted_model_leaves_no_child(kubectl: Kubectl, operator: MakeOperato
     eventually(lambda: all("deletionTimestamp" in pod["metadata"] for pod in pods.all()), 45)
     if not stopped:
         eventually(lambda: events(kubectl, "tiny", "ShutdownStarted"))
+    pods.stopped(pods.all()[0], Shutdown(12, 0).to_json())
     pods.remove_deleted()
     eventually(lambda: not any(children(kubectl).values()), 45)
     if not stopped:
-        eventually(lambda: events(kubectl, "tiny", "ShutdownComplete"))
+        (complete,) = eventually(lambda: events(kubectl, "tiny", "ShutdownComplete"))
+        assert "12 completed, 0 aborted." in complete["message"]
 
 
 @pytest.mark.parametrize("kind", ["service", "deployment", "configmap"])

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from arriero_api.contract import Shutdown
 from arriero_operator.cache import Cache
 from arriero_operator.kube.protocol import EVENTS, PODS, Kind, Object, Objects
 from arriero_operator.render import names
@@ -16,11 +17,13 @@ class FakeKube:
 
     def __init__(self) -> None:
         self.events: list[tuple[str, str]] = []
+        self.messages: list[str] = []
 
     async def create(self, kind: Kind, obj: Object) -> Object:
         """As Kube.create."""
         assert kind is EVENTS
         self.events.append((obj["involvedObject"]["uid"], obj["reason"]))
+        self.messages.append(obj["message"])
         return obj
 
     async def get(self, kind: Kind, namespace: str, name: str) -> Object:
@@ -60,8 +63,8 @@ class World:
         """The model of that uid is seen."""
         self.farewells.seen({"metadata": {"namespace": KEY[0], "name": KEY[1], "uid": uid}})
 
-    def pod(self, name: str, deleting: bool = False) -> None:
-        """The pod is seen."""
+    def pod(self, name: str, deleting: bool = False, said: Shutdown | None = None) -> None:
+        """The pod is seen, its container ended where it `said` something."""
         self._version += 1
         metadata = {
             "namespace": KEY[0],
@@ -71,7 +74,9 @@ class World:
             "labels": names.child_labels(KEY[1]),
             "annotations": names.child_annotations(KEY[1]),
         }
-        self.cache.put(PODS, {"metadata": metadata | ({"deletionTimestamp": "t"} if deleting else {})})
+        ended = {"name": "runtime", "state": {"terminated": {"exitCode": 0, "message": said.to_json()}}} if said else {}
+        seen = {"metadata": metadata | ({"deletionTimestamp": "t"} if deleting else {})}
+        self.cache.put(PODS, seen | {"status": {"containerStatuses": [ended] if ended else []}})
 
     def end(self, name: str) -> None:
         """The pod is gone."""
@@ -127,6 +132,37 @@ async def test_a_deletion_that_is_noticed_only_by_the_new_model_is_told_too() ->
     world.end("a")
     assert await world.farewells.follow(KEY, "two") is None
     assert world.kube.events == [("one", "ShutdownStarted"), ("one", "ShutdownComplete")]
+
+
+async def test_what_the_pods_said_of_their_requests_is_added_up_and_who_said_nothing_is_counted() -> None:
+    world = World()
+    for name in "abc":
+        world.pod(name)
+    world.model("one")
+    await world.farewells.follow(KEY)
+    world.pod("a", deleting=True, said=Shutdown(3, 1))
+    world.end("a")
+    await world.farewells.follow(KEY)
+    world.pod("b", deleting=True, said=Shutdown(4, 0))
+    world.end("b")
+    world.end("c")
+    await world.farewells.follow(KEY)
+    assert "7 completed, 1 aborted; of 1 pods it is not known" in world.kube.messages[-1]
+
+
+async def test_pods_that_ended_while_the_model_was_wanted_do_not_count() -> None:
+    world = World()
+    world.pod("a")
+    world.pod("b")
+    world.model("one")
+    world.pod("a", said=Shutdown(3, 1))
+    world.end("a")
+    world.model("one")
+    await world.farewells.follow(KEY)
+    world.pod("b", said=Shutdown(1, 0))
+    world.end("b")
+    await world.farewells.follow(KEY)
+    assert world.kube.messages[-1].endswith("1 completed, 0 aborted.")
 
 
 async def test_a_model_without_pods_goes_without_a_word() -> None:

@@ -5,20 +5,24 @@ import time
 from pathlib import Path
 
 from arriero_api import pod
+from arriero_api.contract import Shutdown
 from tests.runtime.supervisor.conftest import Starter
 from tests.runtime.supervisor.harness import Supervised, until
 
+NOTHING = Shutdown().to_json()
 
-def assert_clean(supervised: Supervised) -> None:
+
+def assert_clean(supervised: Supervised, told: str = NOTHING) -> None:
+    """It ends as asked and says how its requests ended, where it is known."""
     assert supervised.ended() == 0
-    assert supervised.failure() is None
+    assert supervised.message() == told
 
 
 def test_a_ready_server_is_drained_and_its_counts_are_logged(start: Starter) -> None:
     supervised = start("drains")
     supervised.until_ready()
     supervised.stop()
-    assert_clean(supervised)
+    assert_clean(supervised, Shutdown(3, 1).to_json())
     assert "arriero-runtime: stopped: 3 requests completed, 1 aborted\n" in supervised.text()
 
 
@@ -26,7 +30,8 @@ def test_a_stop_right_after_the_first_probe_is_not_lost(start: Starter) -> None:
     supervised = start("drains")
     until(lambda: supervised.get("/livez")[0], "livez")
     supervised.stop()
-    assert_clean(supervised)
+    assert supervised.ended() == 0
+    assert supervised.message() in (NOTHING, Shutdown(3, 1).to_json())
 
 
 def test_a_server_that_still_starts_and_does_not_listen_is_killed_in_time(start: Starter) -> None:
@@ -58,5 +63,5 @@ def test_a_server_that_ignores_the_drain_is_killed_in_time_and_not_ready_meanwhi
     supervised.stop()
     until(lambda: supervised.get("/readyz") == (503, "Draining\n"), "not ready")
     assert supervised.get("/livez")[0] == 200
-    assert_clean(supervised)
+    assert_clean(supervised, "")
     assert time.monotonic() - stopped < 8
