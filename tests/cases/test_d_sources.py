@@ -56,7 +56,7 @@ async def test_d07_a_file_that_was_damaged_between_two_tries_is_fetched_anew(
 ) -> None:
     commit = publish(hub, tmp_path, "a")
     hub.fault(Fault(path="model-00003*", truncate_at=SIZE // 2))
-    assert (await failure(tmp_path)).reason == "DownloadFailed"
+    assert (await failure(tmp_path)).reason == "DownloadTruncated"
     hub.clear_faults()
     target = download.folder(tmp_path / "cache", NAME, commit)
     assert not target.exists()

@@ -1,52 +1,107 @@
-"""Which hub, and as whom: from the environment, as users of the hub's own tools know it."""
+"""As whom, and by which way, a source is asked: from the files of a Secret, read anew for each fetch.
+
+Without a Secret the environment counts, as users of the hub's own tools know it: HF_ENDPOINT, HF_TOKEN, HTTPS_PROXY.
+"""
 
 import os
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 from huggingface_hub import constants
 
-_WISHED_OFFLINE: Final = bool(constants.HF_HUB_OFFLINE)
+from arriero_api import credentials, pod, uris
+from arriero_api.contract import Phase
+from arriero_runtime.failing import StartError, start_error
+
+OFFLINE: Final = bool(constants.HF_HUB_OFFLINE)
 """What the pod's environment asks for, before the engine's start takes this process off line."""
-_lock = threading.Lock()
-_users: list[bool] = []
+_PROXY_VARIABLES: Final = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
+_LARGEST: Final = 1024 * 1024
 
 
-def address() -> str:
-    """The hub's address, `HF_ENDPOINT` or the public hub's."""
-    return os.environ.get("HF_ENDPOINT", "").rstrip("/") or constants.ENDPOINT
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What one fetch goes by. `values` are secret: key of `arriero_api.credentials` → stripped text."""
+
+    scheme: str
+    secret: str = ""
+    values: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def value(self, key: str) -> str:
+        """Empty where the Secret does not say."""
+        return self.values.get(key, "")
+
+    @property
+    def ca(self) -> str:
+        """Certificates (PEM) to trust beside those of the image."""
+        return self.value(credentials.CA)
+
+    @property
+    def proxied(self) -> bool:
+        """Whether requests may go through a forward proxy."""
+        found = (os.environ.get(name) or os.environ.get(name.lower()) for name in _PROXY_VARIABLES)
+        return bool(self.value(credentials.PROXY)) or any(found)
 
 
-def shown() -> str:
-    """The address without credentials, for people."""
-    parts = urlsplit(address())
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+def read(scheme: str, secret: str, folder: Path = Path(pod.CREDENTIALS_DIR)) -> Access:
+    """What the Secret says now; nobody's access where `secret` is empty. Raises StartError (CredentialsMissing)."""
+    if not secret:
+        return Access(scheme)
+    known = credentials.keys(scheme)
+    found = {key.name: text for key in known if (text := _first(folder / secret, key.names))}
+    if not found:
+        names = ", ".join(key.name for key in known)
+        raise _missing(f"The Secret {secret} is not there, or has none of the keys {names}.")
+    for key, other in credentials.TOGETHER.get(scheme, ()):
+        if key in found and other not in found:
+            raise _missing(f"The Secret {secret} has the key {key}, and not {other}, without which it is of no use.")
+    return Access(scheme, secret, found)
 
 
-@contextmanager
-def as_configured() -> Iterator[None]:
-    """The hub's client may ask the hub, unless the pod's environment forbids it; afterwards as before. For threads.
-
-    A running engine has taken its process off line, so that nothing of it ever looks for a model by itself.
-    """
-    with _lock:
-        _users.append(bool(constants.HF_HUB_OFFLINE))
-        constants.HF_HUB_OFFLINE = _WISHED_OFFLINE
-    try:
-        yield
-    finally:
-        with _lock:
-            if len(_users) == 1:
-                constants.HF_HUB_OFFLINE = _users[0]
-                _users.clear()
-            else:
-                # Others still ask; what stood before any of them is put back by the last.
-                _users.pop()
+def hub_address(access: Access) -> str:
+    """The hub's address: the Secret's, `HF_ENDPOINT` or the public hub's."""
+    said = access.value("endpoint") or os.environ.get("HF_ENDPOINT", "")
+    return said.rstrip("/") or str(constants.ENDPOINT)
 
 
-def token() -> str | bool:
-    """The pod's token, or False: nothing else on the machine is looked for."""
+def hub_token(access: Access) -> str | bool:
+    """The token, or False: nothing else on the machine is looked for, and the environment's is for its own hub."""
+    if access.secret:
+        return access.value("token") or False
     return os.environ.get("HF_TOKEN", "").strip() or False
+
+
+def shown(address: str) -> str:
+    """An address without credentials, for people."""
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}".rstrip("/")
+
+
+def require_online(what: str) -> None:
+    """Raises StartError (SourceOffline) where the environment forbids every request."""
+    if OFFLINE:
+        raise start_error("SourceOffline", f"{what} is not in the cache, and HF_HUB_OFFLINE is set.", Phase.RESOLVING)
+
+
+def _first(folder: Path, names: tuple[str, ...]) -> str:
+    for name in names:
+        try:
+            with (folder / name).open(encoding="utf-8") as file:
+                text = file.read(_LARGEST).strip()
+        except (OSError, UnicodeDecodeError):
+            continue
+        if text:
+            return text
+    return ""
+
+
+def _missing(words: str) -> StartError:
+    return start_error("CredentialsMissing", words, Phase.RESOLVING)
+
+
+def of_uri(uri: uris.ModelUri, secret: str, folder: Path) -> Access:
+    """The access to where `uri` lies; nobody's for what is read in place. Raises StartError."""
+    return read(uri.scheme, secret if uri.scheme in uris.FETCHED else "", folder)

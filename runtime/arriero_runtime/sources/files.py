@@ -13,6 +13,32 @@ second are pickles, which the engine reads with torch's `weights_only`."""
 _CONSOLIDATED: Final = "consolidated*"
 _NOT_WEIGHTS: Final = ("training_args.bin", "optimizer*", "scheduler*", "rng_state*", "scaler*")
 _CONFIGURATIONS: Final = ("config.json", "params.json")
+KNOWN: Final = (
+    *_CONFIGURATIONS,
+    "model.safetensors.index.json",
+    "generation_config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.json",
+    "vocab.txt",
+    "merges.txt",
+    "tokenizer.model",
+    "tekken.json",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "chat_template.jinja",
+    "chat_template.json",
+    "preprocessor_config.json",
+    "processor_config.json",
+    "video_preprocessor_config.json",
+    "modules.json",
+    "sentence_bert_config.json",
+    "config_sentence_transformers.json",
+    "1_Pooling/config.json",
+)
+"""Names, weights aside, that models usually have: for sources that list nothing."""
 
 
 def needed(paths: Iterable[str]) -> list[str]:
@@ -20,6 +46,11 @@ def needed(paths: Iterable[str]) -> list[str]:
     kept = [path for path in paths if not _of_others(path)]
     weights = _one_copy(_weights(kept))
     return sorted({path for path in kept if _matches(path, _SMALL)} | set(weights))
+
+
+def is_weights(path: str) -> bool:
+    """Whether a needed file holds weights: it is then large, and says nothing that the engine's arguments depend on."""
+    return any(_matches(path, patterns) for patterns in _WEIGHTS)
 
 
 def lacks(paths: Iterable[str]) -> str:

@@ -2,42 +2,39 @@
 
 import re
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Final
+from urllib.parse import quote
 
-from huggingface_hub import HfApi, ModelInfo
-from huggingface_hub.errors import HfHubHTTPError
+from huggingface_hub import ModelInfo, hf_hub_url
+
+# The package's public names, which it does not mark as such for type checkers.
+from huggingface_hub.utils import (  # type: ignore[attr-defined]
+    build_hf_headers,
+    hf_raise_for_status,
+    validate_repo_id,
+)
 
 from arriero_api.contract import Phase
-from arriero_runtime.failing import start_error
-from arriero_runtime.sources import access, files
-from arriero_runtime.sources.hub_errors import explain
+from arriero_runtime.failing import StartError, start_error
+from arriero_runtime.sources import access as access_module
+from arriero_runtime.sources import connection, hub_errors
+from arriero_runtime.sources.access import Access
+from arriero_runtime.sources.connection import Way
+from arriero_runtime.sources.digests import Digest
+from arriero_runtime.sources.http_errors import Where
+from arriero_runtime.sources.kinds import Kind
+from arriero_runtime.sources.remote import Piece, Remote
 
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
-_TIMEOUT_SECONDS: Final = 10
 _PAUSES_SECONDS: Final = (1.0, 3.0)
 """Before the second and third try of a look-up that a passing fault of the hub may have hit."""
-
-
-@dataclass(frozen=True, slots=True)
-class RemoteModel:
-    """A model as the hub lists it at one commit. `files` are the needed ones with their sizes in bytes.
-
-    `shelf` is the folder of the cache that it goes to: a repository may hold a model and an adapter too. `digests` has
-    the SHA-256 of each file that the hub tells it of: those that are stored as large files, so all weights.
-    """
-
-    repository: str
-    revision: str
-    commit: str
-    files: tuple[tuple[str, int], ...]
-    shelf: str = "models"
-    digests: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def size(self) -> int:
-        return sum(size for _, size in self.files)
+_PATIENCE_SECONDS: Final = 15
+"""A hub that asks to wait no longer than this is waited for."""
+_PASSING: Final = ("SourceUnreachable", "SourceRateLimited", "ProxyFailed", "DownloadFailed")
 
 
 def is_commit(revision: str) -> bool:
@@ -45,56 +42,91 @@ def is_commit(revision: str) -> bool:
     return _COMMIT.fullmatch(revision) is not None
 
 
-def look_up(repository: str, revision: str) -> RemoteModel:
-    """The model at a branch, tag or commit (empty: the main branch). Raises StartError."""
-    wanted = revision or "main"
-    listed = listing(repository, wanted)
-    needed = tuple((path, listed.sizes[path]) for path in files.needed(listed.sizes))
-    if missing := files.lacks(path for path, _ in needed):
-        raise start_error(
-            "ModelIncomplete",
-            f"The repository {repository} has no {missing} at revision {wanted}.",
-            Phase.RESOLVING,
-            remedy="Use a repository that holds the model in the transformers format.",
-        )
-    return RemoteModel(repository, wanted, listed.commit, needed, digests=listed.digests)
-
-
 @dataclass(frozen=True, slots=True)
-class Listing:
-    """The commit of a branch, tag or commit, the sizes of its files in bytes, and the SHA-256 of the large ones."""
+class HubSource:
+    """One repository at one revision: a commit while files are fetched."""
 
-    commit: str
-    sizes: Mapping[str, int]
-    digests: Mapping[str, str]
+    repository: str
+    revision: str
+    access: Access
+    way: Way
+
+    @property
+    def shown(self) -> str:
+        return access_module.shown(self.address)
+
+    @property
+    def address(self) -> str:
+        """The hub's, maybe with credentials."""
+        return access_module.hub_address(self.access)
+
+    @contextmanager
+    def open(self, path: str, offset: int) -> Iterator[Piece]:
+        """See `Source`."""
+        url = hf_hub_url(self.repository, path, revision=self.revision, endpoint=self.address)
+        headers = {"Range": f"bytes={offset}-"} if offset else {}
+        with self.way.client() as client, client.stream("GET", url, headers=headers) as response:
+            if response.is_error:
+                response.read()
+            hf_raise_for_status(response)
+            yield Piece(offset if response.status_code == 206 else 0, response.iter_raw(1024 * 1024))
+
+    def explain(self, error: Exception, what: str, phase: Phase) -> StartError:
+        """See `Source`."""
+        where = Where(what, self.shown, phase, self.access.proxied)
+        somebody = bool(access_module.hub_token(self.access))
+        return hub_errors.explain(error, self.repository, where, asked_as_somebody=somebody)
+
+    def info(self) -> ModelInfo:
+        """The files of the revision. Raises the client's errors."""
+        validate_repo_id(self.repository)
+        path = f"/api/models/{self.repository}/revision/{quote(self.revision, safe='')}"
+        with self.way.client() as client:
+            response = client.get(self.address + path, params={"blobs": "true"})
+        hf_raise_for_status(response)
+        return ModelInfo(**response.json())  # type: ignore[no-untyped-call]
 
 
-def listing(repository: str, revision: str) -> Listing:
+def look_up(repository: str, revision: str, access: Access, kind: Kind) -> Remote:
     """What the hub has at a branch, tag or commit. Raises StartError."""
-    info = _model_info(repository, revision)
+    what = f"{repository} at revision {revision}"
+    token = access_module.hub_token(access)
+    way = connection.way(access, build_hf_headers(token=token, library_name="arriero"))
+    source = HubSource(repository, revision, access, way)
+    info = _info(source, what)
     if info.sha is None:
-        raise start_error("DownloadFailed", f"The hub names no commit for {repository}@{revision}.", Phase.RESOLVING)
-    entries = info.siblings or []
-    return Listing(
+        raise start_error("DownloadFailed", f"{source.shown} names no commit for {what}.", Phase.RESOLVING)
+    entries = {entry.rfilename: entry for entry in info.siblings or []}
+    digests = {}
+    for path, entry in entries.items():
+        if entry.lfs:
+            digests[path] = Digest("sha256", entry.lfs.sha256)
+        elif entry.blob_id:
+            digests[path] = Digest("gitblob", entry.blob_id)
+    return Remote(
+        what,
+        PurePosixPath(kind.shelf, repository.replace("/", "--"), info.sha),
+        tuple((path, entries[path].size or 0) for path in kind.chosen(entries, f"The repository {what}")),
+        HubSource(repository, info.sha, access, way),
         info.sha,
-        {entry.rfilename: entry.size or 0 for entry in entries},
-        {entry.rfilename: entry.lfs.sha256 for entry in entries if entry.lfs},
+        digests,
     )
 
 
-def _model_info(repository: str, revision: str) -> ModelInfo:
-    api = HfApi(endpoint=access.address(), token=access.token())
+def _info(source: HubSource, what: str) -> ModelInfo:
     for pause in (*_PAUSES_SECONDS, None):
         try:
-            return api.model_info(repository, revision=revision, files_metadata=True, timeout=_TIMEOUT_SECONDS)
+            return source.info()
         except Exception as error:
-            if pause is None or not _passing(error):
-                raise explain(error, repository, revision, Phase.RESOLVING) from error
-            time.sleep(pause)
+            found = source.explain(error, what, Phase.RESOLVING)
+            wait = int(found.failure.details.get("retryAfterSeconds", 0))
+            passing = found.failure.reason in (
+                "SourceUnreachable",
+                "SourceRateLimited",
+                "ProxyFailed",
+                "DownloadFailed",
+            )
+            if pause is None or not passing or wait > _PATIENCE_SECONDS:
+                raise found from error
+            time.sleep(max(pause, wait))
     raise AssertionError("the last try raises or returns")
-
-
-def _passing(error: Exception) -> bool:
-    if isinstance(error, HfHubHTTPError):
-        return error.response.status_code >= 500
-    return True

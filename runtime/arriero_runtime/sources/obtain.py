@@ -1,24 +1,24 @@
 """From a model's URI to a folder that the engine can load, whatever the source."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
-from arriero_api import pod, uris
-from arriero_api.contract import Phase
-from arriero_runtime.failing import start_error
-from arriero_runtime.sources import download, folders, hub
+from arriero_api import pod
+from arriero_runtime.sources import download
+from arriero_runtime.sources.kinds import MODEL
+from arriero_runtime.sources.locate import Wanted, fetch_located, locate
+
+__all__ = ["Resolved", "Wanted", "resolve"]
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What to obtain. `pin` is the commit that the revision's first pod reported, empty where none has."""
+class Fetch(Protocol):
+    """Waits for the folder of a model that exists; see `download.Report` and `download.Look`."""
 
-    uri: str
-    revision: str
-    pin: str
-    cache_dir: Path
+    def __call__(self, report: download.Report, look: download.Look = ...) -> Awaitable[Path]:
+        """Raises StartError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,45 +30,14 @@ class Resolved:
 
     commit: str
     fetched: bool
-    fetch: Callable[[download.Report], Awaitable[Path]]
+    fetch: Fetch
 
 
 async def resolve(wanted: Wanted, claim_dir: Path = Path(pod.CLAIM_DIR)) -> Resolved:
     """Raises StartError where there is no such model or its source does not let us know."""
-    try:
-        uri = uris.parse(wanted.uri)
-    except uris.UriError as error:
-        raise start_error("ModelNotFound", f"{error}", Phase.RESOLVING) from error
-    if uri.scheme == uris.HF:
-        return await _of_hub(uri.location, wanted)
-    if wanted.revision:
-        raise start_error(
-            "InvalidArguments",
-            f"{uri} has no revisions, but spec.model.revision is {wanted.revision!r}.",
-            Phase.RESOLVING,
-            remedy="Remove spec.model.revision.",
-        )
-    place = await asyncio.to_thread(folders.find, uri, claim_dir)
-    return _there(place, "")
+    found = await asyncio.to_thread(locate, wanted, MODEL, claim_dir)
 
+    async def fetch(report: download.Report, look: download.Look = download.look_at_nothing) -> Path:
+        return await asyncio.to_thread(fetch_located, found, wanted.cache_dir, report, look)
 
-async def _of_hub(repository: str, wanted: Wanted) -> Resolved:
-    revision = wanted.pin or wanted.revision
-    if hub.is_commit(revision):
-        place = download.folder(wanted.cache_dir, repository, revision)
-        if place.is_dir():
-            return _there(place, revision)
-    model = await asyncio.to_thread(hub.look_up, repository, revision)
-
-    async def fetch(report: download.Report) -> Path:
-        return await asyncio.to_thread(download.fetch, model, wanted.cache_dir, report)
-
-    fetched = download.folder(wanted.cache_dir, repository, model.commit).is_dir()
-    return Resolved(model.commit, fetched, fetch)
-
-
-def _there(place: Path, commit: str) -> Resolved:
-    async def fetch(_: download.Report) -> Path:
-        return place
-
-    return Resolved(commit, True, fetch)
+    return Resolved(found.commit, found.is_there(wanted.cache_dir), fetch)

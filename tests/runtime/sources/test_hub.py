@@ -105,7 +105,7 @@ async def test_a_file_of_other_content_is_refused_and_fetched_anew(hub: Hub, com
     hub.fault(Fault(path="model.safetensors", garbled=True, times=1))
     told = await failure(tmp_path)
     assert told.reason == "ChecksumMismatch"
-    assert f"{NAME}/model.safetensors" in told.message
+    assert f"model.safetensors of {NAME}" in told.message
     assert not download.folder(tmp_path / "cache", NAME, commit).exists()
 
     place = await fetch(tmp_path)
@@ -114,7 +114,7 @@ async def test_a_file_of_other_content_is_refused_and_fetched_anew(hub: Hub, com
 
 async def test_an_interrupted_fetch_keeps_the_files_that_are_complete(hub: Hub, commit: str, tmp_path: Path) -> None:
     hub.fault(Fault(path="model.safetensors", truncate_at=SIZE // 2))
-    assert (await failure(tmp_path)).reason == "DownloadFailed"
+    assert (await failure(tmp_path)).reason == "DownloadTruncated"
     hub.clear_faults()
     before = len(hub.requests)
     await fetch(tmp_path)
@@ -162,10 +162,13 @@ async def test_a_gated_repository_opens_with_the_pods_token_which_no_message_sho
 ) -> None:
     hub.add_repo(NAME, tmp_path / "repo", gated=True)
     hub.add_token("hf_good", opens=[NAME])
-    assert (await failure(tmp_path)).reason == "Unauthorized"
+    hub.add_token("hf_else")
+    assert (await failure(tmp_path)).reason == "ModelGated"
+    monkeypatch.setenv("HF_TOKEN", "hf_else")
+    assert (await failure(tmp_path)).reason == "ModelGated"
     monkeypatch.setenv("HF_TOKEN", "hf_badbadbad")
     found = await failure(tmp_path)
-    assert found.reason == "Unauthorized"
+    assert found.reason == "CredentialsInvalid"
     assert "hf_bad" not in found.to_json()
     monkeypatch.setenv("HF_TOKEN", "hf_good")
     assert (await fetch(tmp_path)).is_dir()
@@ -208,10 +211,12 @@ async def test_a_repository_without_weights_is_incomplete(hub: Hub, commit: str,
     assert (found.reason, "weights" in found.message) == ("ModelIncomplete", True)
 
 
-async def test_pieces_of_an_ended_process_are_removed(hub: Hub, commit: str, tmp_path: Path) -> None:
+async def test_a_later_process_goes_on_where_an_ended_one_has_come_to(hub: Hub, commit: str, tmp_path: Path) -> None:
     partial = download.folder(tmp_path / "cache", NAME, commit).with_name(f"{commit}.partial")
-    piece = partial / ".cache" / "huggingface" / "download" / "x.incomplete"
-    piece.parent.mkdir(parents=True)
-    piece.write_bytes(b"left")
+    partial.mkdir(parents=True)
+    (partial / "model.safetensors.part").write_bytes(bytes(2 * 1024 * 1024))
     folder = await fetch(tmp_path)
-    assert not any(path.suffix == ".incomplete" for path in folder.rglob("*"))
+    assert files(folder) == ["config.json", "model.safetensors", "tokenizer.json"]
+    assert (folder / "model.safetensors").read_bytes() == bytes(SIZE)
+    asked = [seen.range for seen in hub.requests if seen.method == "GET" and "large-files" in seen.path]
+    assert asked == [f"bytes={2 * 1024 * 1024}-"]

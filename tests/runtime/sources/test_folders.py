@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from arriero_api import uris
 from arriero_runtime.failing import StartError
 from arriero_runtime.sources import files, folders, obtain
-from arriero_runtime.sources.download import Meter
+from arriero_runtime.sources.meter import Meter
 from tests.runtime.server.harness import model_folder
 
 
