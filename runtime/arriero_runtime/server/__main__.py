@@ -2,12 +2,17 @@
 
 import asyncio
 import importlib
+import logging
 import os
 import sys
+from typing import Final
 
+from arriero_api.contract import Failure
 from arriero_runtime import cli
-from arriero_runtime.channel import Channel
+from arriero_runtime.channel import Channel, Failed
 from arriero_runtime.server import log
+
+_FLUSH_SECONDS: Final = 2.0
 
 
 def main() -> int:
@@ -18,7 +23,9 @@ def main() -> int:
     from arriero_runtime.server import environment
 
     refused = environment.refused(os.environ)
-    environment.prepare(os.environ, options.cache_dir)
+    if (found := environment.unusable(options)) is not None:
+        return _leave(channel, found)
+    environment.prepare(os.environ, environment.own_folder(options))
     # Only now: these read the environment when they are imported.
     from arriero_runtime.engine.vllm import VllmLoader, Wishes
     from arriero_runtime.server.serving import Serving
@@ -29,6 +36,14 @@ def main() -> int:
 
     # Not asyncio.run: its end waits for threads, and one that loads an engine cannot be hurried.
     return _loop().run_until_complete(run())
+
+
+def _leave(channel: Channel | None, found: Failure) -> int:
+    logging.getLogger(__name__).error("%s: %s", found.reason, found.message)
+    if channel is not None:
+        channel.send(Failed(found))
+        channel.flush(_FLUSH_SECONDS)
+    return 1
 
 
 def _loop() -> asyncio.AbstractEventLoop:

@@ -1,14 +1,20 @@
-"""The environment of engine and hub client: writable places below the cache folder, nothing sent to anybody.
+"""The environment of engine and hub client: writable places of their own, nothing sent to anybody.
 
 Must be applied before either is imported: both read most variables on import.
 """
 
+import errno
 import logging
+import os
+import tempfile
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 from typing import Final
 
+from arriero_api.contract import Failure, Phase
 from arriero_api.owned_env import OWNED_VARIABLES, REPLACED
+from arriero_runtime.cli import ServeOptions
+from arriero_runtime.failing import failure
 
 log = logging.getLogger(__name__)
 
@@ -19,6 +25,8 @@ _FIXED: Final = {
     "HF_HUB_DISABLE_TELEMETRY": "1",
 }
 _DEFAULTS: Final = {
+    # A user id that no file knows has no name, which some libraries ask for.
+    "USER": "arriero",
     # Plain transfers work with every hub and mirror; somebody may switch the other kind on.
     "HF_HUB_DISABLE_XET": "1",
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",
@@ -48,10 +56,40 @@ def _is_service_link(environ: Mapping[str, str]) -> bool:
     return "://" in environ.get("VLLM_PORT", "")
 
 
-def prepare(environ: MutableMapping[str, str], cache_dir: Path) -> None:
-    """Set what the engine needs. `HF_ENDPOINT`, `HF_TOKEN` and the like are left as they are."""
+def own_folder(options: ServeOptions) -> Path:
+    """Below which the engine writes: the cache folder, unless other pods use that too."""
+    return options.state_dir / "engine" if options.shared_cache else options.cache_dir
+
+
+def unusable(options: ServeOptions) -> Failure | None:
+    """Why this process cannot write where it must; None where it can."""
+    for folder in dict.fromkeys((options.cache_dir, own_folder(options))):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        except OSError as error:
+            return _unusable(f"{folder} cannot be written: {error.strerror}", error)
+    try:
+        tempfile.gettempdir()
+    except OSError as error:
+        return _unusable(f"There is no folder for temporary files: {error.strerror}", error)
+    return None
+
+
+def _unusable(words: str, error: OSError) -> Failure:
+    groups = ", ".join(str(group) for group in sorted({os.getgid(), *os.getgroups()}))
+    reason = "CacheTooSmall" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "CacheUnusable"
+    return failure(reason, f"{words} (user {os.getuid()}, groups {groups}).", Phase.RESOLVING)
+
+
+def prepare(environ: MutableMapping[str, str], own: Path) -> None:
+    """Set what the engine needs, which writes below `own`. `HF_ENDPOINT`, `HF_TOKEN` and the like are left as they are.
+
+    Raises OSError.
+    """
     for name, folder in _FOLDERS.items():
-        path = cache_dir / folder
+        path = own / folder
         path.mkdir(parents=True, exist_ok=True)
         _replace(environ, name, str(path))
     for name, value in _FIXED.items():

@@ -34,13 +34,13 @@ def pod_of(profile: Profile = CPU, **spec: object) -> dict[str, Any]:
     """The rendered PodSpec, `container` beside its other fields, and the annotations."""
     made = template.pod_template("tiny", inputs(profile, **spec))
     (container,) = made["spec"]["containers"]
-    return made["spec"] | {"container": container, "annotations": made["metadata"]["annotations"]}
+    return {**made["spec"], "container": container, "annotations": made["metadata"]["annotations"]}
 
 
 def volume(spec: dict[str, Any], path: str) -> dict[str, Any]:
     """The volume behind a mount, without its name; {} where nothing is mounted there."""
     names = {mount["mountPath"]: mount["name"] for mount in spec["container"]["volumeMounts"]}
-    found = next((one for one in spec["volumes"] if one["name"] == names.get(path)), {})
+    found: dict[str, Any] = next((one for one in spec["volumes"] if one["name"] == names.get(path)), {})
     return {key: value for key, value in found.items() if key != "name"}
 
 
@@ -243,7 +243,9 @@ def test_a_larger_claim_is_no_new_revision_and_another_kind_of_cache_is() -> Non
 
 
 def test_the_profiles_placement_reaches_the_pod() -> None:
-    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": []}}}
+    affinity: dict[str, Any] = {
+        "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": []}}
+    }
     spread = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
     other = spread | {"labelSelector": {"matchLabels": {"app": "x"}}}
     spec = pod_of(

@@ -8,7 +8,7 @@ import pytest
 
 from arriero_api import owned_env
 from arriero_api.contract import ContractError, Phase, Progress, RuntimeStatus
-from arriero_runtime import registrations
+from arriero_runtime import cli, registrations
 from arriero_runtime.engine.vllm import VllmLoader, Wishes, arguments
 from arriero_runtime.failing import StartError, failure
 from arriero_runtime.lifecycle import LifeCycle, TransitionError
@@ -70,6 +70,36 @@ def test_everything_that_is_written_goes_below_the_cache_folder(tmp_path: Path) 
     assert "HF_ENDPOINT" not in environ
     assert environ["HF_TOKEN"] == "t"
     assert environ["VLLM_NO_USAGE_STATS"] == "1"
+
+
+def test_with_a_cache_that_other_pods_use_the_engine_writes_in_a_folder_of_its_own(tmp_path: Path) -> None:
+    line = ["serve", "--model=hf://a/b", f"--cache-dir={tmp_path / 'cache'}", f"--state-dir={tmp_path / 'state'}"]
+    assert environment.own_folder(cli.parse(line)) == tmp_path / "cache"
+    own = environment.own_folder(cli.parse([*line, "--shared-cache"]))
+    environ: dict[str, str] = {}
+    environment.prepare(environ, own)
+    written = [value for value in environ.values() if value.startswith("/")]
+    assert len(written) == 7
+    assert all(Path(value).is_relative_to(tmp_path / "state") for value in written)
+
+
+def test_a_user_without_a_name_gets_one(tmp_path: Path) -> None:
+    nameless: dict[str, str] = {}
+    environment.prepare(nameless, tmp_path)
+    assert nameless["USER"] == "arriero"
+    named = {"USER": "own"}
+    environment.prepare(named, tmp_path)
+    assert named["USER"] == "own"
+
+
+def test_a_cache_folder_that_cannot_be_written_is_named_before_anything_is_loaded(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    line = ["serve", "--model=hf://a/b", f"--cache-dir={tmp_path / 'file' / 'cache'}"]
+    found = environment.unusable(cli.parse(line))
+    assert found is not None
+    assert found.reason == "CacheUnusable"
+    assert f"{tmp_path / 'file' / 'cache'} cannot be written: Not a directory (user " in found.message
+    assert environment.unusable(cli.parse([*line[:2], f"--cache-dir={tmp_path}"])) is None
 
 
 def test_a_variable_that_is_replaced_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
