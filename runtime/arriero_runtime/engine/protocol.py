@@ -52,6 +52,16 @@ class AdapterRefused(Exception):
         self.reason = reason
 
 
+class Tokens(Protocol):
+    """The tokens of a model, for prompts that are made of token ids."""
+
+    def plain(self, text: str) -> list[int]:
+        """Ids of a text, in which nothing stands for a control token, however it is spelled."""
+
+    def special(self, spelling: str) -> int | None:
+        """The id of a control token; None where the model has none of this spelling."""
+
+
 class Engine(Protocol):
     """A loaded model."""
 
@@ -70,6 +80,17 @@ class Engine(Protocol):
     @property
     def message_ends(self) -> frozenset[int]:
         """Ids of tokens that end a message but not the turn, where the model has such: a tool is to be called."""
+
+    async def tokens(self) -> Tokens | None:
+        """None where text cannot be turned into ids without becoming control tokens, or makes no sense."""
+
+    @property
+    def control_tokens(self) -> frozenset[str]:
+        """How the tokens are written that end messages and the like: in what people say they shall mean nothing."""
+
+    @property
+    def honoured(self) -> frozenset[str]:
+        """Parameters of requests that work only with certain flags, and do so here."""
 
     @property
     def lora(self) -> LoraCapacity | None:
@@ -106,10 +127,23 @@ class Engine(Protocol):
 
 
 class EngineLoader(Protocol):
-    """Makes an engine from flags. Its methods raise `StartError` with what is wrong."""
+    """Makes engines from flags, one after the other. Its methods raise `StartError` with what is wrong.
+
+    `pooling`: the model is to make embeddings, whatever else it could do.
+    """
+
+    @property
+    def flags(self) -> Sequence[str]:
+        """As they were written."""
 
     async def check_arguments(self) -> None:
         """Refuse flags that cannot work, before anything is fetched."""
 
-    async def load(self, folder: Path, names: Sequence[str]) -> Engine:
-        """The engine for the model in `folder`, ready to be asked."""
+    async def check_model(self, folder: Path, pooling: bool) -> None:
+        """Refuse a model by what stands beside its weights: the folder has everything but them."""
+
+    async def load(self, folder: Path, names: Sequence[str], pooling: bool) -> Engine:
+        """The engine for the model in `folder`, ready to be asked. After a failure nothing is left running."""
+
+    def give_up(self) -> None:
+        """Make a `load` that is under way fail soon. To be repeated until it has."""

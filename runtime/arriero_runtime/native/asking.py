@@ -6,18 +6,16 @@ from typing import Any, Final
 
 from arriero_runtime.engine.protocol import Send
 from arriero_runtime.native import chat, completion
+from arriero_runtime.native.chatting import COMPLETION, Payload, Way
 from arriero_runtime.native.errors import Refused, from_engine, unknown_model
 from arriero_runtime.native.inner import Answer, Caller
 from arriero_runtime.native.streaming import Events, EventStream, Translator
 from arriero_runtime.native.text import to_json
 from arriero_runtime.server.answers import reply
 
-CHAT: Final = "/v1/chat/completions"
-COMPLETION: Final = "/v1/completions"
 EMBEDDINGS: Final = "/v1/embeddings"
 _STREAM: Final = {"stream": True, "stream_options": {"include_usage": True}}
 _NOTE: Final = b"x-arriero-note"
-Payload = dict[str, Any]
 Found = tuple[dict[str, Any], Answer]
 
 
@@ -27,25 +25,19 @@ async def completed(caller: Caller, payload: Payload, message_ends: frozenset[in
     return completion.whole(checked(answer, payload), message_ends), answer
 
 
-async def chatted(
-    caller: Caller, payload: Payload, offered: frozenset[str], message_ends: frozenset[int], part: str
-) -> Found:
-    """A ChatCompletionResponse.
-
-    With tools it is put together from a stream: the engine's parsers of whole answers and of streams do not always
-    agree, on calls that are cut off for example.
-    """
-    if not offered:
-        answer = await caller.ask("POST", CHAT, payload, part)
-        return chat.whole(checked(answer, payload), offered, message_ends), answer
-    events = Events(chat.Stream(offered, message_ends))
+async def chatted(caller: Caller, payload: Payload, way: Way, part: str) -> Found:
+    """A ChatCompletionResponse."""
+    if not way.streams:
+        answer = await caller.ask("POST", way.path, payload, part)
+        return way.whole(checked(answer, payload)), answer
+    events = Events(way.stream())
     found: list[dict[str, Any]] = []
 
     async def take(data: bytes) -> None:
         found.extend(events.take(data)[0])
 
     answer = Answer()
-    await caller.follow(CHAT, {**payload, **_STREAM}, take, answer, part)
+    await caller.follow(way.path, {**payload, **_STREAM}, take, answer, part)
     _must_stream(answer, payload)
     found += events.close()
     if events.error is not None:

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from arriero_runtime.native.text import to_json
+
 Event = dict[str, Any]
 
 
@@ -31,13 +33,21 @@ class Call:
     def settled(self, offered: frozenset[str]) -> dict[str, Any] | str:
         """As Llama Stack has it, or as text where it cannot be made."""
         text = self.arguments.strip() or "{}"
-        try:
-            arguments = json.loads(text)
-        except ValueError:
-            arguments = None
-        if self.name not in offered or not isinstance(arguments, dict):
+        arguments = _object(text)
+        if self.name not in offered or arguments is None:
             return f'{{"name": {json.dumps(self.name, ensure_ascii=False)}, "arguments": {text}}}'
         return {"call_id": self.call_id, "tool_name": self.name, "arguments": arguments, "arguments_json": text}
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    """None for what is no JSON object, or holds what could not be sent on: NaN, half of a surrogate pair."""
+    try:
+        found = json.loads(text)
+        to_json(found).encode()
+        json.dumps(found, allow_nan=False)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def sorted_out(found: Sequence[Mapping[str, Any]], offered: frozenset[str]) -> tuple[list[dict[str, Any]], str]:

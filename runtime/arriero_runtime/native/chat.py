@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from arriero_runtime.native import calls, numbers
-from arriero_runtime.native.errors import Refused
 from arriero_runtime.native.stops import stop_reason
+from arriero_runtime.native.tally import Tally
 
 
 def whole(answer: Mapping[str, Any], offered: frozenset[str], message_ends: frozenset[int]) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def whole(answer: Mapping[str, Any], offered: frozenset[str], message_ends: froz
 
 
 def joined(events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """A ChatCompletionResponse from all chunks of a `Stream`."""
+    """A ChatCompletionResponse from all chunks of a stream."""
     found = [event["event"] for event in events]
     deltas = [event["delta"] for event in found]
     texts = [delta["text"] for delta in deltas if delta["type"] == "text"]
@@ -47,56 +47,62 @@ def joined(events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-class Stream:
-    """From the chunks of the OpenAI API to ChatCompletionResponseStreamChunks: one start, then progress, one complete.
+class Events:
+    """ChatCompletionResponseStreamChunks of one answer: one start, then progress, one complete.
 
     The texts of all deltas, those of failed calls included, are the content of the whole answer.
     """
 
-    def __init__(self, offered: frozenset[str], message_ends: frozenset[int]) -> None:
-        self._message_ends = message_ends
+    def __init__(self, tally: Tally, offered: frozenset[str]) -> None:
+        self.tally = tally
         self._calls = calls.CallStream(offered)
         self._started = False
-        self._logprobs: numbers.LogProbs = []
-        self._finish: str | None = None
-        self._stop: int | str | None = None
-        self._usage: Mapping[str, Any] | None = None
 
-    def feed(self, chunk: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The chunks for one. Log probabilities of text that is still held back wait for it."""
-        self._usage = chunk.get("usage") or self._usage
-        found = self._start()
-        for choice in chunk.get("choices") or []:
-            delta = choice.get("delta") or {}
-            if logprobs := choice.get("logprobs"):
-                self._logprobs += numbers.of_chat(logprobs)
-            if text := delta.get("content"):
-                found.append(_event("progress", _text(text), logprobs=self._take()))
-            if pieces := delta.get("tool_calls"):
-                found += [_event("progress", piece) for piece in self._calls.feed(pieces)]
-            if choice.get("finish_reason"):
-                self._finish, self._stop = choice["finish_reason"], choice.get("stop_reason")
-        return found
-
-    def end(self, *, complete: bool) -> list[dict[str, Any]]:
-        """The last chunks. Raises Refused for a stream that was broken off."""
-        if self._finish is None and not complete:
-            raise Refused(500, "The engine's answer broke off.")
-        found = self._start()
-        found += [_event("progress", delta) for delta in self._calls.end()]
-        reason = stop_reason(self._finish, self._stop, called=self._calls.made, message_ends=self._message_ends)
-        last = _event("complete", _text(""), logprobs=self._take(), stop_reason=reason)
-        return [*found, {**last, "metrics": numbers.metrics(self._usage)}]
-
-    def _start(self) -> list[dict[str, Any]]:
+    def start(self) -> list[dict[str, Any]]:
+        """The first chunk, once."""
         if self._started:
             return []
         self._started = True
         return [_event("start", _text(""))]
 
-    def _take(self) -> numbers.LogProbs | None:
-        taken, self._logprobs = self._logprobs, []
-        return taken or None
+    def text(self, text: str) -> dict[str, Any]:
+        """New text, with the log probabilities that have come up to it."""
+        return _event("progress", _text(text), logprobs=self.tally.take())
+
+    def calls(self, pieces: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Pieces of calls."""
+        return [_event("progress", piece) for piece in self._calls.feed(pieces)]
+
+    def end(self) -> list[dict[str, Any]]:
+        """The last chunks. Raises Refused for an answer that was broken off."""
+        found = [*self.start(), *(_event("progress", delta) for delta in self._calls.end())]
+        reason = self.tally.reason(called=self._calls.made)
+        last = _event("complete", _text(""), logprobs=self.tally.take(), stop_reason=reason)
+        return [*found, {**last, "metrics": self.tally.metrics}]
+
+
+class Stream:
+    """From the chunks of the OpenAI API's chat completions to those of `Events`. Reasoning is left out."""
+
+    def __init__(self, offered: frozenset[str], message_ends: frozenset[int]) -> None:
+        self._tally = Tally(message_ends, numbers.of_chat)
+        self._events = Events(self._tally, offered)
+
+    def feed(self, chunk: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The chunks for one."""
+        found = self._events.start()
+        for choice in self._tally.choices(chunk):
+            delta = choice.get("delta") or {}
+            if text := delta.get("content"):
+                found.append(self._events.text(text))
+            if pieces := delta.get("tool_calls"):
+                found += self._events.calls(pieces)
+        return found
+
+    def end(self, *, complete: bool) -> list[dict[str, Any]]:
+        """The last chunks. Raises Refused for a stream that was broken off."""
+        self._tally.must_be_whole(complete=complete)
+        return self._events.end()
 
 
 def _text(text: str) -> dict[str, Any]:

@@ -7,20 +7,32 @@ from typing import Final
 from arriero_api import llama_names, uris
 from arriero_api.contract import Phase
 from arriero_runtime.lifecycle import LifeCycle
+from arriero_runtime.native.formats.llama import LlamaChat
 
 PROVIDER_ID: Final = "vllm"
 PROVIDER_TYPE: Final = "inline::vllm"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Facts:
     """`repository` is the hub's repository, empty for a model from elsewhere. `paths` are those of the engine's
-    application, `message_ends` the ids of tokens that end a message but not the turn."""
+    application, `message_ends` the ids of tokens that end a message but not the turn. `uri` is where the model comes
+    from. `registered`: clients have given the names, so that only these and other ways to write them mean the model.
+    `dimension`: how many numbers the vectors of an embedding model have; 0 for others.
+    `llama`: how chats are asked by Llama Stack's prompts; None where they are not."""
 
     life: LifeCycle
     repository: str
     paths: Callable[[], frozenset[str]]
     message_ends: Callable[[], frozenset[int]]
+    uri: str = ""
+    registered: bool = False
+    dimension: int = 0
+    llama: LlamaChat | None = None
+
+    def of_model(self, uri: str) -> None:
+        """From now on the model is this one; empty where none is."""
+        self.uri, self.repository, self.dimension = uri, repository_of(uri), 0
 
     @property
     def ready(self) -> bool:
@@ -54,7 +66,9 @@ class Facts:
         known = name in status.names or any(one.name == name for one in status.adapters)
         if known or not llama_names.means(name, self.repository):
             return name
-        return self.own_name
+        if not self.registered:
+            return self.own_name
+        return next((own for own in status.names if llama_names.means(own, self.repository)), name)
 
 
 def repository_of(uri: str) -> str:

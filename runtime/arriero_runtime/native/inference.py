@@ -5,8 +5,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from arriero_runtime.engine.protocol import AsgiApp, Message, Receive, Scope, Send
-from arriero_runtime.native import asking, chat, completion, content, embeddings, messages, sampling, tools, wire
-from arriero_runtime.native.asking import CHAT, COMPLETION, EMBEDDINGS, Payload
+from arriero_runtime.native import asking, chatting, completion, content, embeddings, sampling, wire
+from arriero_runtime.native.asking import EMBEDDINGS
+from arriero_runtime.native.chatting import CHAT, COMPLETION, Payload
 from arriero_runtime.native.errors import NATIVE, BadBody, Refused, invalid
 from arriero_runtime.native.facts import Facts
 from arriero_runtime.native.inner import Caller, ClientGone
@@ -41,14 +42,13 @@ class Inference:
 
         async def work(caller: Caller, send: Send) -> None:
             request = wire.parse(wire.ChatCompletion, await caller.body())
-            offer = tools.offered(request)
-            payload = self._chat_payload(request, request.messages, "messages", offer)
-            ends = self._facts.message_ends()
+            way = self._way(request)
+            payload = self._chat_payload(request, request.messages, "messages", way)
             if request.stream:
-                await asking.streamed(caller, CHAT, payload, chat.Stream(offer.names, ends), send, offer.notes)
+                await asking.streamed(caller, way.path, payload, way.stream(), send, way.notes)
             else:
-                found, answer = await asking.chatted(caller, payload, offer.names, ends, "")
-                await asking.answered(send, found, answer, offer.notes)
+                found, answer = await asking.chatted(caller, payload, way, "")
+                await asking.answered(send, found, answer, way.notes)
 
         await _guarded(app, scope, receive, send, work)
 
@@ -72,14 +72,13 @@ class Inference:
 
         async def work(caller: Caller, send: Send) -> None:
             request = wire.parse(wire.BatchChatCompletion, await caller.body())
-            offer = tools.offered(request)
+            way = self._way(request)
             payloads = [
-                self._chat_payload(request, item, f"messages_batch[{number}]", offer)
+                self._chat_payload(request, item, f"messages_batch[{number}]", way)
                 for number, item in enumerate(request.messages_batch)
             ]
-            ends = self._facts.message_ends()
-            found = await asking.batched([partial(asking.chatted, caller, one, offer.names, ends) for one in payloads])
-            await asking.answered(send, {"batch": found}, None, offer.notes)
+            found = await asking.batched([partial(asking.chatted, caller, one, way) for one in payloads])
+            await asking.answered(send, {"batch": found}, None, way.notes)
 
         await _guarded(app, scope, receive, send, work)
 
@@ -105,17 +104,17 @@ class Inference:
             **sampling.completion_logprobs(request.logprobs),
         }
 
-    def _chat_payload(
-        self, request: wire.ChatOptions, item: Sequence[wire.ChatMessage], field: str, offer: tools.Offer
-    ) -> Payload:
+    def _way(self, request: wire.ChatOptions) -> chatting.Way:
         self._must_have(CHAT, request.model_id)
+        return chatting.way(request, self._facts.message_ends(), self._facts.llama)
+
+    def _chat_payload(
+        self, request: wire.ChatOptions, item: Sequence[wire.ChatMessage], field: str, way: chatting.Way
+    ) -> Payload:
         return {
             "model": self._facts.served_name(request.model_id),
-            "messages": messages.translated(item, field),
             **sampling.chosen(request.sampling_params),
-            **sampling.form(request.response_format),
-            **sampling.chat_logprobs(request.logprobs),
-            **offer.payload,
+            **way.payload(item, field),
         }
 
     def _must_have(self, path: str, name: str) -> None:

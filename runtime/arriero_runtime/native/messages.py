@@ -54,12 +54,12 @@ def _assistant(message: wire.AssistantMessage, where: str) -> Message:
 
 
 def _call(call: wire.ToolCall, where: str) -> dict[str, Any]:
-    arguments = _arguments(call, where)
+    arguments = arguments_of(call, where)
     return {"id": call.call_id, "type": "function", "function": {"name": call.tool_name, "arguments": arguments}}
 
 
-def _arguments(call: wire.ToolCall, where: str) -> str:
-    """As the text of a JSON object. `arguments` counts; `arguments_json` where it is absent."""
+def arguments_of(call: wire.ToolCall, where: str) -> str:
+    """The text of a JSON object. `arguments` counts; `arguments_json` where it is absent. Raises Refused."""
     given = call.arguments_json if call.arguments is None else call.arguments
     if isinstance(given, dict):
         return json.dumps(given, ensure_ascii=False)

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from arriero_runtime.native import wire
 from arriero_runtime.native.errors import Refused, invalid
+from arriero_runtime.native.formats.written import FORMATS
 
 _TYPES: Final = {
     "str": "string",
@@ -23,7 +24,6 @@ _TYPES: Final = {
     "object": "object",
 }
 """Type of a parameter, in the words of Python or of JSON schema → JSON schema."""
-_FORMATS: Final = ("json", "function_tag", "python_list")
 
 
 def _one(name: str, description: str) -> dict[str, Any]:
@@ -41,40 +41,58 @@ _BUILT_IN: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """`payload` goes into the request to the engine; `names` are those a call may have; `notes` are for the caller."""
+    """`payload` goes into a request that is made by the model's own chat template; `names` are those that a call may
+    have; `notes` are for the caller.
+
+    For other prompts: `functions` are the tools as the OpenAI API has them, `own` the names of those whose parameters
+    the caller has described, `shape` the format of calls if one is asked for, `choice` auto, required or a name.
+    """
 
     payload: dict[str, Any] = field(default_factory=dict)
     names: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
+    functions: tuple[dict[str, Any], ...] = ()
+    own: frozenset[str] = frozenset()
+    shape: str | None = None
+    choice: str = "auto"
 
 
-def offered(request: wire.ChatOptions) -> Offer:
-    """What the request says of tools. Raises Refused."""
+def offered(request: wire.ChatOptions, *, prompts: bool = False) -> Offer:
+    """What the request says of tools. `prompts` tells that the prompt is Llama Stack's. Raises Refused."""
     config = request.tool_config or wire.ToolConfig()
     choice, shape = config.tool_choice, config.tool_prompt_format
     if isinstance(request, wire.ChatCompletion):
         choice = _agreed("tool_choice", choice, request.tool_choice)
         shape = _agreed("tool_prompt_format", shape, request.tool_prompt_format)
-    if shape is not None and shape not in _FORMATS:
-        raise invalid("tool_prompt_format", f"must be one of {', '.join(_FORMATS)}")
+    if shape is not None and shape not in FORMATS:
+        raise invalid("tool_prompt_format", f"must be one of {', '.join(FORMATS)}")
     choice = choice or "auto"
     tools = request.tools or []
     names = frozenset(tool.tool_name for tool in tools)
     if choice not in ("auto", "none") and not tools:
         raise invalid("tool_choice", f"'{choice}' needs tools")
     if choice == "none" or not tools:
-        return Offer()
+        return Offer(shape=shape)
     if choice not in ("auto", "required") and choice not in names:
         raise invalid("tool_choice", f"'{choice}' is neither auto, required, none nor one of the tools")
-    if config.system_message_behavior == "replace":
+    if config.system_message_behavior == "replace" and not prompts:
         raise invalid("tool_config.system_message_behavior", _NO_REPLACE)
     # A call that is forced is forced by a grammar: with the arguments' schema in it, it can always be made.
-    payload = {"tools": _listed(tools, strict=choice != "auto"), "tool_choice": _choice(choice)}
-    return Offer(payload, names, () if shape is None else (_NO_FORMAT,))
+    listed = _listed(tools, strict=choice != "auto")
+    return Offer(
+        {"tools": listed, "tool_choice": _choice(choice)},
+        names,
+        () if shape is None or prompts else (_NO_FORMAT,),
+        tuple(one["function"] for one in listed),
+        frozenset(tool.tool_name for tool in tools if tool.parameters),
+        shape,
+        choice,
+    )
 
 
 _NO_REPLACE: Final = (
-    "'replace' is not possible with tools, as the model's own chat template describes them; use 'append'"
+    "'replace' is not possible with tools, as the model's own chat template describes them; use 'append', or "
+    "spec.engine.chatFormat: LlamaStack"
 )
 _NO_FORMAT: Final = "tool_prompt_format has no effect: the model's own chat template describes tools"
 

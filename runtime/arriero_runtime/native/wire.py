@@ -101,6 +101,7 @@ class ToolMessage(Data):
 class AssistantMessage(Data):
     role: Literal["assistant"]
     content: Content | None = ""
+    stop_reason: str | None = None
     tool_calls: list[ToolCall] | None = None
 
 

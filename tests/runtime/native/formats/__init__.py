@@ -1,0 +1,1 @@
+"""Llama Stack's own prompts and what is read from their answers."""
