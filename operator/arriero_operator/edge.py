@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+import aiohttp
 import kopf
 
 from arriero_operator.cache import CACHED, Cache
@@ -17,9 +18,16 @@ from arriero_operator.kube.credentials import Credentials
 from arriero_operator.kube.protocol import MODELS, Kind, Object
 from arriero_operator.owners import key_of
 from arriero_operator.resync import SELECTOR
+from arriero_operator.watches import Watches
 
 LOGIN_LASTS: Final = timedelta(minutes=10)
 """The kubelet renews a token when a fifth of its life is left: at least two minutes, at most hours before its end."""
+
+INACTIVITY: Final = 70.0
+"""Seconds of silence after which a stream is begun anew: the API server sends a bookmark each minute."""
+STREAM: Final = (300, 360)
+"""Seconds after which the API server ends a stream: long-lived ones get lost in load balancers, and replicas must not
+reconnect in step."""
 
 _BACKOFFS: Final = (1, 1, 2, 3, 5, 8, 13, 21)
 
@@ -32,6 +40,7 @@ async def watch(
     credentials: Credentials,
     namespaces: tuple[str, ...],
     watched: Callable[[str], None],
+    watches: Watches,
     stop: asyncio.Event,
     ready: asyncio.Event,
 ) -> None:
@@ -45,7 +54,7 @@ async def watch(
         kopf.on.event(group, version, kind.plural, id=kind.plural, registry=registry)(
             _handler(kind, cache, enqueue, watched)
         )
-    kopf.on.login(id="login", registry=registry)(_login(credentials))
+    kopf.on.login(id="login", registry=registry)(_login(credentials, watches))
     await kopf.operator(
         registry=registry,
         settings=_settings(),
@@ -77,11 +86,11 @@ def _handler(kind: Kind, cache: Cache, enqueue: Callable[[Key], None], watched: 
     return seen
 
 
-def _login(credentials: Credentials) -> Callable[..., Awaitable[kopf.ConnectionInfo]]:
-    async def login(**_: Any) -> kopf.ConnectionInfo:
+def _login(credentials: Credentials, watches: Watches) -> Callable[..., Awaitable[kopf.AiohttpSession]]:
+    async def login(**_: Any) -> kopf.AiohttpSession:
         who = await credentials.identity()
         scheme, __, token = who.authorization.partition(" ")
-        return kopf.ConnectionInfo(
+        info = kopf.ConnectionInfo(
             server=who.server,
             ca_path=who.ca_path or None,
             insecure=not who.verify,
@@ -89,10 +98,26 @@ def _login(credentials: Credentials) -> Callable[..., Awaitable[kopf.ConnectionI
             token=token or None,
             certificate_path=who.certificate_path or None,
             private_key_path=who.key_path or None,
+        )
+        return kopf.AiohttpSession(
+            server=who.server,
+            aiohttp_session=_session(info, watches),
             expiration=datetime.now(UTC) + LOGIN_LASTS if token else None,
         )
 
     return login
+
+
+def _session(info: kopf.ConnectionInfo, watches: Watches) -> aiohttp.ClientSession:
+    """Kopf's own session but for its tracing; Kopf closes it."""
+
+    async def sent(_: object, __: object, request: aiohttp.TraceRequestStartParams) -> None:
+        watches.requested(request.url.path, stream=request.url.query.get("watch") == "true")
+
+    trace = aiohttp.TraceConfig()
+    trace.on_request_start.append(sent)
+    connector = aiohttp.TCPConnector(limit=0, ssl=info.as_ssl_context())
+    return aiohttp.ClientSession(connector=connector, headers=info.as_http_headers(), trace_configs=[trace])
 
 
 def _settings() -> kopf.OperatorSettings:
@@ -103,8 +128,8 @@ def _settings() -> kopf.OperatorSettings:
         if kind is not MODELS:
             group, _, version = kind.api_version.rpartition("/")
             settings.watching.label_selectors[group, version, kind.plural] = SELECTOR
-    # Long-lived streams get lost in load balancers; replicas must not reconnect in step.
-    settings.watching.server_timeout = random.randint(300, 360)
+    settings.watching.server_timeout = random.randint(*STREAM)
+    settings.watching.inactivity_timeout = INACTIVITY
     settings.watching.connect_timeout = 10
     settings.networking.request_timeout = 60
     settings.networking.connect_timeout = 10

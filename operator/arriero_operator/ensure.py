@@ -1,13 +1,17 @@
 """All children of a model, in the order in which they need each other, and the removal of what is not needed."""
 
-from typing import Final
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Final
 
 from arriero_api import labels
 from arriero_operator import revisions
 from arriero_operator.access import Access
 from arriero_operator.apply import Applier, ChildProblem, Leaving, Part
 from arriero_operator.cache import Cache
+from arriero_operator.decide import sparing
 from arriero_operator.keys import Key
+from arriero_operator.kube.errors import Conflict, NotFound
 from arriero_operator.kube.protocol import (
     BUDGETS,
     CONFIG_MAPS,
@@ -110,7 +114,16 @@ class Children:
         # A new template must not begin to roll by another strategy, nor more replicas start with the old template.
         live = self._cache.get(DEPLOYMENTS, owner.namespace, now.observed.stem)
         same = live is not None and live["spec"]["strategy"].get("rollingUpdate") == rolling
+        await self._spare(now, live)
         await self._applier.ensure(owner, DEPLOYMENTS, [template, scale] if same else [scale, template])
+
+    async def _spare(self, now: Round, live: Mapping[str, Any] | None) -> None:
+        """Before fewer pods are asked for: tell Kubernetes which of those that load have come furthest."""
+        deployed = 0 if live is None else int(live["spec"].get("replicas", 1))
+        for pod, cost in sparing.costs(now.observed.pods, deployed, now.observed.spec.replicas):
+            patch = {"metadata": {"uid": pod.uid, "annotations": {sparing.COST: str(cost)}}}
+            with suppress(NotFound, Conflict):  # gone by now, and maybe replaced
+                await self._kube.merge_patch(PODS, now.key[0], pod.name, patch)
 
     async def _budget(self, now: Round) -> None:
         """From two replicas on: the only replica's budget would allow its eviction anyway."""

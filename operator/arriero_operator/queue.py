@@ -35,7 +35,10 @@ class TerminalError(Exception):
 
 
 Reconcile = Callable[[Key], Awaitable[Result]]
-"""Brings one key's world into its wanted state. Any exception but TerminalError leads to another try."""
+"""Brings one key's world into its wanted state. Any exception but TerminalError leads to another try.
+
+One with an attribute `retry_after` (seconds) is not followed by another try before that time.
+"""
 
 
 class Observer(Protocol):
@@ -191,7 +194,7 @@ class Queue:
                 _log.warning("Reconcile gave up until the next change", extra={**fields, "error": str(outcome)})
             case _:
                 word = "error"
-                after = self._backoff(key)
+                after = max(self._backoff(key), getattr(outcome, "retry_after", 0.0))
                 _log.error(
                     "Reconcile failed",
                     extra={**fields, "error": str(outcome), "retry_in": round(after, 1)},

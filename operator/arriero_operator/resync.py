@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
 from arriero_api import labels
@@ -17,6 +17,8 @@ _log = logging.getLogger(__name__)
 
 PERIOD: Final = 600.0
 """Seconds between two repairs, before jitter of a fifth to either side."""
+SETTLE: Final = 5.0
+"""Seconds after a new list of a watch in which its objects have surely come into the cache."""
 SELECTOR: Final = f"{labels.MANAGED_BY}={labels.MANAGED_BY_VALUE}"
 
 
@@ -38,10 +40,20 @@ class Resync:
         self._namespaces: tuple[str | None, ...] = namespaces or (None,)
         self._repaired = repaired
         self._jitter = jitter
+        self._relisted: set[Kind] = set()
+        self._asked = asyncio.Event()
         self.synced = False
 
+    def relisted(self, kind: Kind) -> None:
+        """The watch of this kind has lost its place and listed anew: it tells of no object that went meanwhile."""
+        self._relisted.add(kind)
+        self._asked.set()
+
     async def prime(self) -> None:
-        """List every kind in full, before the first watch. Raises the errors of `kube.errors`."""
+        """List every kind in full, once every watch has begun: what goes from then on is told by the watches.
+
+        Raises the errors of `kube.errors`.
+        """
         for kind in CACHED:
             for namespace in self._namespaces:
                 for obj in await self._kube.list(kind, namespace, _selector(kind)):
@@ -51,13 +63,22 @@ class Resync:
         _log.info("Caches filled", extra={kind.plural: self._cache.count(kind) for kind in CACHED})
 
     async def run(self) -> None:
-        """Repair from time to time until cancelled; a failure is logged and the next time tried again."""
+        """Repair all from time to time, and one kind after its watch has listed anew, until cancelled.
+
+        A failure is logged, and tried again with the next turn.
+        """
+        loop = asyncio.get_running_loop()
+        due = loop.time() + self._pause()
         while True:
-            await asyncio.sleep(PERIOD * (0.8 + 0.4 * self._jitter()))
             try:
-                await self.repair()
-            except KubeError as error:
-                _log.warning("Resync failed", extra={"error": str(error)})
+                async with asyncio.timeout_at(due):
+                    await self._asked.wait()
+                    await asyncio.sleep(SETTLE)
+            except TimeoutError:
+                due = loop.time() + self._pause()
+                await self._try(self.repair())
+            else:
+                await self._try(self._repair_relisted())
 
     async def repair(self) -> None:
         """One comparison by metadata; then every model is reconciled once. Raises the errors of `kube.errors`."""
@@ -66,6 +87,24 @@ class Resync:
                 await self._repair(kind, namespace)
         for model in self._cache.models():
             self._touch(MODELS, model)
+
+    async def _repair_relisted(self) -> None:
+        self._asked.clear()
+        for kind in list(self._relisted):
+            for namespace in self._namespaces:
+                await self._repair(kind, namespace)
+            self._relisted.discard(kind)
+
+    async def _try(self, repair: Awaitable[None]) -> None:
+        try:
+            await repair
+        except KubeError as error:
+            _log.warning("Resync failed", extra={"error": str(error)})
+            if self._relisted:
+                self._asked.set()
+
+    def _pause(self) -> float:
+        return PERIOD * (0.8 + 0.4 * self._jitter())
 
     async def _repair(self, kind: Kind, namespace: str | None) -> None:
         """What was known before the list and is not in it is gone; what the list has newer is fetched."""

@@ -5,7 +5,7 @@ import contextlib
 import logging
 import os
 import signal
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -25,6 +25,7 @@ from arriero_operator.queue import Queue, Reconcile
 from arriero_operator.resync import Resync
 from arriero_operator.settings import Settings
 from arriero_operator.startup import check_crd, check_rights, rights
+from arriero_operator.watches import Watches
 
 _log = logging.getLogger(__name__)
 
@@ -34,6 +35,8 @@ STUCK: Final = 120.0
 The queue gives up any that waits before that (`queue.LONGEST_RUN`), so that an API server that is away never ends the
 process: only one that cannot even be given up does.
 """
+VIGIL: Final = 600.0
+"""Seconds between two looks at the CRD while the operator runs: an older one would drop what is written."""
 _EDGE_STOP: Final = 15.0
 _AWAY: Final = 5.0
 """Seconds between two tries to reach an API server that is away: to end would add the kubelet's back-off to that."""
@@ -67,10 +70,11 @@ class Operator:
         self._settings = settings
         self._api = api
         self._metrics = observed
-        self._cache = Cache()
+        self._cache = Cache(settings.operator_class)
         self._stop = asyncio.Event()
         self._edge_stop = asyncio.Event()
         self._edge_ready = asyncio.Event()
+        self._watches = Watches(settings.watch_namespaces)
 
     async def run(self, make_reconcile: MakeReconcile) -> None:
         """Work until told to stop. Raises StartupError, LeaseLost, KubeError and what ends a watch."""
@@ -80,38 +84,41 @@ class Operator:
         queue = Queue(make_reconcile(kube, self._cache, settings), settings.workers, self._metrics)
         lease = Lease(self._api, options.lease_namespace, options.lease, options.identity)
         resync = Resync(kube, self._cache, queue.add, settings.watch_namespaces, self._metrics.repaired)
+        self._watches.on_relist(resync.relisted)
         probes = self._probes(queue, resync)
         self._gauges(queue, lease)
         await probes.start(options.probe_port)
         try:
-            if await self._prepare(resync):
+            if await self._reach(self._check):
                 await self._work(queue, lease, resync)
         finally:
             await lease.release()
             await probes.stop()
 
-    async def _prepare(self, resync: Resync) -> bool:
-        """Check and fill what the work needs, however long the API server is away; False: told to stop meanwhile."""
-        needed = rights(self._settings.watch_namespaces, self._options.lease_namespace)
+    async def _reach(self, step: Callable[[], Awaitable[None]]) -> bool:
+        """Take a step of the start, however long the API server is away; False: told to stop meanwhile."""
         while not self._stop.is_set():
             try:
-                await check_rights(self._api, needed)
-                await check_crd(self._api)
-                await resync.prime()
+                await step()
                 return True
             except (Unavailable, Throttled) as error:
-                _log.warning("API server not reached", extra={"error": str(error), "retry_in": _AWAY})
+                wait = max(_AWAY, getattr(error, "retry_after", 0.0))
+                _log.warning("API server not reached", extra={"error": str(error), "retry_in": wait})
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._stop.wait(), _AWAY)
+                await asyncio.wait_for(self._stop.wait(), wait)
         return False
+
+    async def _check(self) -> None:
+        await check_rights(self._api, rights(self._settings.watch_namespaces, self._options.lease_namespace))
+        await check_crd(self._api)
 
     async def _work(self, queue: Queue, lease: Lease, resync: Resync) -> None:
         """Run everything until the first part ends; then end the rest, the watch last."""
         parts = [
             asyncio.create_task(self._stop.wait(), name="stop"),
             asyncio.create_task(self._rearm(), name="signals"),
-            asyncio.create_task(_lead(lease, queue), name="lead"),
-            asyncio.create_task(resync.run(), name="resync"),
+            asyncio.create_task(self._lead(queue, lease, resync), name="lead"),
+            asyncio.create_task(self._vigil(), name="crd"),
         ]
         # Kopf cancels whatever began after it, so it comes last.
         edge = asyncio.create_task(self._watch(queue), name="edge")
@@ -139,9 +146,28 @@ class Operator:
             Credentials(self._options.kubeconfig),
             self._settings.watch_namespaces,
             self._metrics.watched,
+            self._watches,
             self._edge_stop,
             self._edge_ready,
         )
+
+    async def _lead(self, queue: Queue, lease: Lease, resync: Resync) -> None:
+        """Fill the cache, stand by until the Lease is held, and work as long as it is kept."""
+        await self._watches.begun.wait()
+        if not await self._reach(resync.prime):
+            await asyncio.Event().wait()  # told to stop: the end is on its way
+        async with asyncio.TaskGroup() as group:
+            group.create_task(resync.run())
+            await lease.acquire()
+            group.create_task(queue.run())
+            group.create_task(lease.keep())
+
+    async def _vigil(self) -> None:
+        """End the process where the CRD has become one that it cannot work with. Raises StartupError."""
+        while True:
+            await asyncio.sleep(VIGIL)
+            with contextlib.suppress(Unavailable, Throttled):
+                await check_crd(self._api)
 
     async def _rearm(self) -> None:
         """Kopf takes the signals for itself when it begins; they are ours again, so that the order of the end is."""
@@ -166,7 +192,7 @@ class Operator:
         def watching() -> str:
             return "" if self._edge_ready.is_set() else "the watch has not begun yet"
 
-        return Probes(live=[stuck], ready=[filled, watching], metrics=self._metrics.render)
+        return Probes(live=[stuck, self._watches.deaf], ready=[filled, watching], metrics=self._metrics.render)
 
     def _gauges(self, queue: Queue, lease: Lease) -> None:
         gauge = self._metrics.gauge
@@ -185,14 +211,6 @@ async def serve(options: Options, settings: Settings, make_reconcile: MakeReconc
         await Operator(options, settings, api, observed).run(make_reconcile)
     finally:
         await api.close()
-
-
-async def _lead(lease: Lease, queue: Queue) -> None:
-    """Stand by until the Lease is held; then work as long as it is kept."""
-    await lease.acquire()
-    async with asyncio.TaskGroup() as group:
-        group.create_task(queue.run())
-        group.create_task(lease.keep())
 
 
 async def _end(tasks: Iterable[asyncio.Task[object]]) -> None:

@@ -171,7 +171,8 @@ class ApiServer:
             text = await response.read()  # type: ignore[no-untyped-call]
             code = response.status
             if code >= 400:
-                return _Failed(Failure(code, retry_after(response.headers)), error_of(code, text))
+                patience = retry_after(response.headers)
+                return _Failed(Failure(code, patience), error_of(code, text, patience))
             found: Object = json.loads(text)
             return found
         except aiohttp.ClientConnectorError as error:
@@ -187,6 +188,11 @@ class ApiServer:
 class _Failed:
     failure: Failure
     error: KubeError
+
+
+def collection_path(kind: Kind, namespace: str) -> str:
+    """The REST path of all objects of a kind, in a namespace or, where that is empty, in all."""
+    return _path(kind, namespace)
 
 
 def _path(kind: Kind, namespace: str, name: str = "", subresource: str = "") -> str:

@@ -23,12 +23,14 @@ _BY_CODE: Mapping[int, type[KubeError]] = {
     409: Conflict,
     413: Invalid,
     422: Invalid,
-    429: Throttled,
 }
 
 
-def error_of(code: int, body: bytes) -> KubeError:
-    """The typed error of an answer that is no success; its message is the API server's."""
+def error_of(code: int, body: bytes, patience: float = 0.0) -> KubeError:
+    """The typed error of an answer that is no success; its message is the API server's.
+
+    `patience` is for how many seconds it asked in the headers.
+    """
     status = _status(body)
     message = str(status.get("message") or body[:500].decode(errors="replace") or f"HTTP {code}")
     if code == 409 and status.get("reason") == "AlreadyExists":
@@ -36,6 +38,8 @@ def error_of(code: int, body: bytes) -> KubeError:
     if code == 422 and any(cause.get("field") == "metadata.uid" for cause in _causes(status)):
         # How a patch answers whose uid is that of another object.
         return Conflict(message, code)
+    if code == 429:
+        return Throttled(message, code, patience)
     fallback = Unavailable if code >= 500 else KubeError
     return _BY_CODE.get(code, fallback)(message, code)
 

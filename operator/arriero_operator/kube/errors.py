@@ -53,7 +53,14 @@ class Forbidden(KubeError):
 
 
 class Throttled(KubeError):
-    """The API server asked for patience for longer than one request waits."""
+    """The API server asked for patience for longer than one request waits.
+
+    `retry_after` is for how many seconds; 0 where it did not say.
+    """
+
+    def __init__(self, message: str, code: int = 0, retry_after: float = 0.0) -> None:
+        super().__init__(message, code)
+        self.retry_after = retry_after
 
 
 class Unavailable(KubeError):

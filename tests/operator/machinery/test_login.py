@@ -14,6 +14,7 @@ from arriero_operator.cache import Cache
 from arriero_operator.keys import Key
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.credentials import Credentials
+from arriero_operator.watches import Watches
 from arriero_operator.kube.protocol import MODELS
 from tests.operator.machinery.test_edge import model
 from tests.support.eventually import eventually_async
@@ -27,7 +28,16 @@ pytestmark = pytest.mark.control_plane
 async def watching(kubeconfig: Path, namespace: str, keys: list[Key]) -> AsyncIterator[asyncio.Task[None]]:
     stop, ready = asyncio.Event(), asyncio.Event()
     task = asyncio.create_task(
-        edge.watch(Cache(), keys.append, Credentials(kubeconfig), (namespace,), lambda kind: None, stop, ready)
+        edge.watch(
+            Cache(),
+            keys.append,
+            Credentials(kubeconfig),
+            (namespace,),
+            lambda kind: None,
+            Watches((namespace,)),
+            stop,
+            ready,
+        )
     )
     await ready.wait()
     yield task
