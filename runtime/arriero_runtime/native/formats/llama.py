@@ -9,7 +9,7 @@ from arriero_runtime.engine.protocol import Tokens
 from arriero_runtime.native import tools, wire
 from arriero_runtime.native.errors import invalid
 from arriero_runtime.native.formats import answer, forced, laying, prompts
-from arriero_runtime.native.formats.frames import LLAMA_4, Frame, frame_of
+from arriero_runtime.native.formats.frames import LLAMA_4, Frame, Turn, frame_of
 from arriero_runtime.native.sampling import form as response_form
 
 NAME: Final = "LlamaStack"
@@ -43,7 +43,7 @@ class LlamaChat:
         replace = (request.tool_config or wire.ToolConfig()).system_message_behavior == "replace"
         turns = laying.turns(item, field, self._style, kit, self._today(), replace=replace)
         if isinstance(request.response_format, wire.JsonSchema):
-            turns.append(laying.Turn("user", (prompts.schema_wanted(request.response_format.json_schema),)))
+            turns.append(Turn("user", (prompts.schema_wanted(request.response_format.json_schema),)))
         constraint = response_form(request.response_format)
         if offer.choice != "auto":
             if constraint:

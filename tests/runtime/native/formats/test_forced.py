@@ -2,6 +2,7 @@
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,7 @@ from arriero_runtime.native.formats.forced import constraint
 from tests.cluster.images import environment
 from tests.cluster.images.paths import CHECKOUT
 
-FUNCTION = {
+FUNCTION: dict[str, Any] = {
     "name": "get-weather",
     "description": "x",
     "parameters": {
@@ -23,10 +24,6 @@ FUNCTION = {
     },
 }
 BARE = {"name": "now", "parameters": {"type": "object", "properties": {}}}
-SEARCH = {
-    "name": "brave_search",
-    "parameters": {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]},
-}
 
 
 def test_json_calls_are_held_to_the_schemas_of_their_arguments() -> None:
