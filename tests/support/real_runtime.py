@@ -7,7 +7,7 @@ from pathlib import Path
 from arriero_api.contract import NameKind, Registration, Registrations
 from tests.cluster.images import environment
 from tests.cluster.images.paths import CHECKOUT
-from tests.support.runtime_process import RuntimeProcess, free_port
+from tests.support.runtime_process import BLOCKED, RuntimeProcess, free_port
 
 NAME = "m"
 """Under which the model is served."""
@@ -51,7 +51,7 @@ class RealRuntime(RuntimeProcess):
         uri = f"file://{model}" if isinstance(model, Path) else model
         there = inside or folder
         command = [
-            *(*wrapper, str(environment.PYTHON), "-m", "arriero_runtime", "serve", f"--model={uri}"),
+            *(*wrapper, *BLOCKED, str(environment.PYTHON), "-m", "arriero_runtime", "serve", f"--model={uri}"),
             *(
                 f"--registrations={there / registrations.name}",
                 f"--cache-dir={there}",

@@ -17,6 +17,8 @@ from arriero_api.contract import Failure, RuntimeStatus
 from arriero_runtime.supervisor.tree import descendants
 
 DEADLINE = 30.0
+BLOCKED = ("env", "--block-signal=TERM", "--block-signal=INT")
+"""Put before the command, as the image's entry point does."""
 Found = TypeVar("Found")
 
 
@@ -88,6 +90,18 @@ class RuntimeProcess:
     def age(self) -> float:
         """Seconds since it was started."""
         return time.monotonic() - self.started
+
+    def until_hears(self) -> None:
+        """Wait until a signal to stop is not lost: as early as a container's runtime can send one."""
+        bit = 1 << (signal.SIGTERM - 1)
+
+        def hears() -> bool:
+            masks = dict(
+                line.split(":", 1) for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+            )
+            return bool((int(masks["SigBlk"], 16) | int(masks["SigCgt"], 16)) & bit)
+
+        until(hears, "hears SIGTERM")
 
     def stop(self) -> None:
         """SIGTERM, as the kubelet does."""

@@ -7,7 +7,10 @@ from types import FrameType
 
 
 class Signals:
-    """Takes over SIGTERM, SIGINT and SIGCHLD. PID 1 without handlers loses them, so this is made before all else."""
+    """Takes over SIGTERM, SIGINT and SIGCHLD. PID 1 without handlers loses them, so this is made before all else.
+
+    The image's entry point blocks the first two before Python starts: one that comes meanwhile waits, and is heard now.
+    """
 
     def __init__(self) -> None:
         self.stop_requested = False
@@ -16,6 +19,7 @@ class Signals:
         signal.signal(signal.SIGTERM, self._stop)
         signal.signal(signal.SIGINT, self._stop)
         signal.signal(signal.SIGCHLD, self._child)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM, signal.SIGINT})
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         self.stop_requested = True

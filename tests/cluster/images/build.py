@@ -15,6 +15,8 @@ __all__ = ["Images", "build_and_load", "operator_image", "runtime_cpu_image"]
 
 API = CHECKOUT / "crds" / "arriero_api"
 PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+OPERATOR_START = ("python3", "-m", "arriero_operator")
+RUNTIME_START = ("env", "--block-signal=TERM", "--block-signal=INT", "python3", "-m", "arriero_runtime")
 PYTHON_ENVIRONMENT = ("PYTHONUNBUFFERED=1", "PYTHONDONTWRITEBYTECODE=1")
 RUNTIME_ENVIRONMENT = (
     *PYTHON_ENVIRONMENT,
@@ -39,7 +41,7 @@ def operator_image() -> Image:
         _dependencies(environment.operator(), "operator.txt"),
         app(API, CHECKOUT / "operator" / "arriero_operator"),
     ]
-    return Image("arriero-operator", layers, _config("arriero_operator", PYTHON_ENVIRONMENT))
+    return Image("arriero-operator", layers, _config(OPERATOR_START, PYTHON_ENVIRONMENT))
 
 
 def runtime_cpu_image() -> Image:
@@ -49,7 +51,7 @@ def runtime_cpu_image() -> Image:
         _dependencies(environment.runtime(), "runtime-cpu.txt"),
         app(API, CHECKOUT / "runtime" / "arriero_runtime"),
     ]
-    return Image("arriero-runtime-cpu", layers, _config("arriero_runtime", RUNTIME_ENVIRONMENT))
+    return Image("arriero-runtime-cpu", layers, _config(RUNTIME_START, RUNTIME_ENVIRONMENT))
 
 
 def build_and_load(socket: Path, ctr: Path, namespace: str = "k8s.io") -> Images:
@@ -69,10 +71,10 @@ def _dependencies(site_packages: Path, lock: str) -> Layer:
     return Layer(site_packages, digest.of_pins(CHECKOUT / "locks" / lock), SITE_PACKAGES)
 
 
-def _config(module: str, variables: Sequence[str]) -> dict[str, object]:
+def _config(start: Sequence[str], variables: Sequence[str]) -> dict[str, object]:
     return {
         "User": f"{base.USER}:{base.USER}",
         "Env": [PATH, *variables],
-        "Entrypoint": ["python3", "-m", module],
+        "Entrypoint": list(start),
         "WorkingDir": "/",
     }

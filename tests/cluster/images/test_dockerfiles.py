@@ -1,5 +1,6 @@
 """The Dockerfiles make what the image builder of the local cluster makes."""
 
+import json
 import re
 from pathlib import Path
 
@@ -31,17 +32,17 @@ def test_the_same_debian_packages_and_the_same_place_for_ours(file: Path, packag
 
 
 @pytest.mark.parametrize(
-    ("file", "module", "variables"),
+    ("file", "start", "variables"),
     [
-        (OPERATOR, "arriero_operator", build.PYTHON_ENVIRONMENT),
-        (RUNTIME_CPU, "arriero_runtime", build.RUNTIME_ENVIRONMENT),
-        (RUNTIME, "arriero_runtime", build.RUNTIME_ENVIRONMENT),
+        (OPERATOR, build.OPERATOR_START, build.PYTHON_ENVIRONMENT),
+        (RUNTIME_CPU, build.RUNTIME_START, build.RUNTIME_ENVIRONMENT),
+        (RUNTIME, build.RUNTIME_START, build.RUNTIME_ENVIRONMENT),
     ],
 )
-def test_the_same_user_start_and_environment(file: Path, module: str, variables: tuple[str, ...]) -> None:
+def test_the_same_user_start_and_environment(file: Path, start: tuple[str, ...], variables: tuple[str, ...]) -> None:
     stage = last_stage(file)
     assert f"USER {base.USER}:{base.USER}" in stage
-    assert f'ENTRYPOINT ["python3", "-m", "{module}"]' in stage
+    assert f"ENTRYPOINT {json.dumps(start)}" in stage
     assert environment(stage) == set(variables)
 
 

@@ -6,13 +6,14 @@ import sys
 from pathlib import Path
 from typing import IO, Any
 
-from tests.support.runtime_process import RuntimeProcess, free_port, until
+from tests.support.runtime_process import BLOCKED, RuntimeProcess, free_port, until
 
 __all__ = ["Supervised", "free_port", "until"]
 
 
 class Supervised(RuntimeProcess):
-    """One supervisor of the scripted server, which plays `scenario`. `bounds` replace the supervisor's settings."""
+    """One supervisor. `server` is a module beside this one, a server that plays `scenario`; `bounds` replace the
+    supervisor's settings."""
 
     def __init__(
         self,
@@ -22,14 +23,16 @@ class Supervised(RuntimeProcess):
         port: int | None = None,
         stdout: int | None = None,
         args: str = "",
+        server: str = "fake_server",
         **bounds: Any,
     ) -> None:
         super().__init__(folder, port or free_port())
         self._gate = folder / f"gate-{self.number}"
         os.mkfifo(self._gate)
         supervised = Path(__file__).with_name("supervised.py")
+        bounds.setdefault("command", (sys.executable, "-m", f"{__package__}.{server}"))
         command = [
-            *(sys.executable, str(supervised), json.dumps(bounds), "serve", "--model", "hf://acme/tiny"),
+            *(*BLOCKED, sys.executable, str(supervised), json.dumps(bounds), "serve", "--model", "hf://acme/tiny"),
             *("--control-port", str(self.port), "--host", "127.0.0.1", "--state-dir", str(self.state)),
             *("--termination-log", str(self.termination_log), "--drain-seconds", "1", "--endpoint-delay-seconds", "0"),
             *(args.split()),

@@ -15,7 +15,7 @@ def main() -> int:
     signals = Signals()
     bounds = json.loads(sys.argv[1])
     silence = dict.fromkeys(Phase, float(bounds.pop("silence", 60)))
-    server = bounds.pop("command", (sys.executable, str(Path(__file__).with_name("fake_server.py"))))
+    server = bounds.pop("command")
     if "memory_events" in bounds:
         bounds["memory_events"] = Path(bounds["memory_events"])
     return run(sys.argv[2:], signals, replace(Settings(), command=tuple(server), silence=silence, tick=0.05, **bounds))

@@ -34,6 +34,13 @@ def test_a_stop_right_after_the_first_probe_is_not_lost(start: Starter) -> None:
     assert supervised.message() in (NOTHING, Shutdown(3, 1).to_json())
 
 
+def test_a_stop_before_python_itself_is_up_is_not_lost(start: Starter) -> None:
+    supervised = start("loads_for_ever")
+    supervised.until_hears()
+    supervised.stop()
+    assert_clean(supervised)
+
+
 def test_a_server_that_still_starts_and_does_not_listen_is_killed_in_time(start: Starter) -> None:
     supervised = start("loads_for_ever", stop_starting=0.5)
     until(lambda: (status := supervised.status()) and status.progress.percent == 40, "loading")
