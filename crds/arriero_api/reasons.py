@@ -42,7 +42,9 @@ _ALL: Final = (
     _state("EngineReady", "All wanted replicas have an engine that answers."),
     _state("Registered", "All names are served by all ready pods."),
     _state("Registering", "A changed list of names is on its way to the pods."),
-    _state("AdapterNeedsRollout", "An adapter waits for new pods: those that serve lack its Secret or the room for it."),
+    _state(
+        "AdapterNeedsRollout", "An adapter waits for new pods: those that serve lack its Secret or the room for it."
+    ),
     _state("NameHandover", "Another model of the namespace is giving up one of the names; it is taken over by itself."),
     _state("Available", "At least one replica answers."),
     _state("NoReadyReplica", "No replica answers."),
@@ -80,6 +82,42 @@ _ALL: Final = (
         "EngineEnvOwned",
         "spec.engine.env has a variable that Arriero sets itself.",
         "Remove the variable named in the message.",
+        permanent=True,
+    ),
+    _fault(
+        "PodTemplateFieldOwned",
+        "spec.podTemplate has something that Arriero sets itself.",
+        "Do what the message says for each path.",
+        permanent=True,
+    ),
+    _fault(
+        "PodTemplateInvalid",
+        "The API server refuses pods with spec.podTemplate laid over them.",
+        "Correct the field of spec.podTemplate that the message names.",
+        permanent=True,
+    ),
+    _fault(
+        "NotAllowed",
+        "The chart's policy does not allow authors of InferenceModels to ask for this.",
+        "Change the field that the message names, or have the chart's value 'policy' widened.",
+        permanent=True,
+    ),
+    _fault(
+        "AcceleratorsMismatch",
+        "The parallel sizes need more accelerators than one pod has.",
+        "Raise spec.resources.limits, or lower the parallel sizes of spec.engine.",
+        permanent=True,
+    ),
+    _fault(
+        "ReferenceMissing",
+        "Something that the spec or the profile refers to does not exist, or lacks the key.",
+        "Create what the message names, or correct the reference. It is looked for by itself.",
+        permanent=True,
+    ),
+    _fault(
+        "ClaimNotShareable",
+        "A claim that one node only may mount cannot serve several replicas.",
+        "Use a claim with access mode ReadWriteMany or ReadOnlyMany, or set spec.replicas to 1.",
         permanent=True,
     ),
     _fault(
@@ -308,7 +346,17 @@ _ALL: Final = (
     _fault(
         "RuntimeOutdated",
         "Pods run another runtime image than the profile has now.",
-        "Set spec.image to the profile's image when the model may restart; until then all is served as before.",
+        "Set spec.image to the profile's image when the model may restart; until then all is served as before. The chart's value changes.images=OneByOne does it by itself.",
+    ),
+    _fault(
+        "InputsChanged",
+        "The profile, or something that the spec refers to, has changed since the pods were made.",
+        "Set annotation arriero.dev/retry to a new value to replace the pods when it suits; until then all is served as before.",
+    ),
+    _fault(
+        "ReferenceDeleted",
+        "Something that the pods were made of was deleted: they serve on, but a new pod could not start.",
+        "Create what the message names again, or correct the reference.",
     ),
     _fault(
         "NoProgress",

@@ -11,7 +11,7 @@ from arriero_api import labels
 from arriero_api.labels import DEFAULT_CLASS
 from arriero_operator.kube.protocol import CHILDREN, MODELS, PODS, Kind, Object
 from arriero_operator.last_words import LastWords
-from arriero_operator.owners import class_of
+from arriero_operator.owners import class_of, selector
 
 CACHED: Final = (MODELS, *CHILDREN, PODS)
 
@@ -30,6 +30,8 @@ class Cache:
 
     def __init__(self, operator_class: str = DEFAULT_CLASS) -> None:
         self._class = operator_class
+        self.selector = selector(operator_class)
+        """Of the children of this operator's models."""
         self._foreign: set[str] = set()
         self._objects: dict[str, dict[tuple[str, str], Object]] = {kind.kind: {} for kind in CACHED}
         self._by_stem: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)

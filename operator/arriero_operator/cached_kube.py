@@ -1,6 +1,6 @@
 """A Kube whose answers also go into the cache, so that what the operator wrote is what it sees."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from arriero_operator.cache import CACHED, Cache, belongs
@@ -35,12 +35,20 @@ class CachedKube:
         """As Kube.create."""
         return self._keep(kind, await self._kube.create(kind, obj))
 
+    def follow(self, kind: Kind, namespace: str, labels: str = "") -> AsyncIterator[Object]:
+        """As Kube.follow; nothing of it is kept."""
+        return self._kube.follow(kind, namespace, labels)
+
     async def apply(
         self, kind: Kind, obj: Object, *, manager: str, force: bool = True, subresource: str = ""
     ) -> Object:
         """As Kube.apply."""
         done = await self._kube.apply(kind, obj, manager=manager, force=force, subresource=subresource)
         return done if subresource == "scale" else self._keep(kind, done)
+
+    async def try_apply(self, kind: Kind, obj: Object, *, manager: str) -> None:
+        """As Kube.try_apply."""
+        await self._kube.try_apply(kind, obj, manager=manager)
 
     async def merge_patch(self, kind: Kind, namespace: str, name: str, patch: Mapping[str, Any]) -> Object:
         """As Kube.merge_patch; an object that is gone leaves the cache too."""

@@ -57,7 +57,7 @@ def requeue_after(now: Round, soonest: float | None) -> float | None:
 
     `soonest` is when the next runtime is to be asked.
     """
-    waits = [soonest, now.outcome.retry_after, now.method.look_after]
+    waits = [soonest, now.outcome.retry_after, now.method.look_after, now.plan.retry_after]
     waits += [_proof(now, pod) for pod in now.observed.pods if _unproven(now, pod)]
     ends = (registered.ends(name, now.moment) for name in now.observed.before.get("names") or ())
     waits += [(end - now.moment).total_seconds() for end in ends if end is not None]

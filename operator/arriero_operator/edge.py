@@ -17,7 +17,6 @@ from arriero_operator.keys import Key
 from arriero_operator.kube.credentials import Credentials
 from arriero_operator.kube.protocol import MODELS, Kind, Object
 from arriero_operator.owners import key_of
-from arriero_operator.resync import SELECTOR
 from arriero_operator.watches import Watches
 
 LOGIN_LASTS: Final = timedelta(minutes=10)
@@ -57,7 +56,7 @@ async def watch(
     kopf.on.login(id="login", registry=registry)(_login(credentials, watches))
     await kopf.operator(
         registry=registry,
-        settings=_settings(),
+        settings=_settings(cache.selector),
         standalone=True,
         clusterwide=not namespaces,
         namespaces=namespaces,
@@ -120,14 +119,14 @@ def _session(info: kopf.ConnectionInfo, watches: Watches) -> aiohttp.ClientSessi
     return aiohttp.ClientSession(connector=connector, headers=info.as_http_headers(), trace_configs=[trace])
 
 
-def _settings() -> kopf.OperatorSettings:
+def _settings(selector: str) -> kopf.OperatorSettings:
     settings = kopf.OperatorSettings()
     # Nothing of the cluster is listed but what is watched.
     settings.scanning.disabled = True
     for kind in CACHED:
         if kind is not MODELS:
             group, _, version = kind.api_version.rpartition("/")
-            settings.watching.label_selectors[group, version, kind.plural] = SELECTOR
+            settings.watching.label_selectors[group, version, kind.plural] = selector
     settings.watching.server_timeout = random.randint(*STREAM)
     settings.watching.inactivity_timeout = INACTIVITY
     settings.watching.connect_timeout = 10

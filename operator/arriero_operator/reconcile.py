@@ -3,21 +3,20 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from importlib import metadata
-from typing import Any, Final
+from typing import Any
 
 from arriero_operator import events, facts
 from arriero_operator.access import url
 from arriero_operator.assess import assess
 from arriero_operator.cache import Cache
 from arriero_operator.curiosity import questions, requeue_after, unreachable
-from arriero_operator.decide.plan import Plan, plan
 from arriero_operator.decide.situation import Situation
 from arriero_operator.decide.status import Described, status
 from arriero_operator.ensure import Children
 from arriero_operator.keys import Key
 from arriero_operator.kube.protocol import Kube
-from arriero_operator.observe import Observed, observe, pods_of, revisions_of
+from arriero_operator.observe import observe, pods_of
+from arriero_operator.planner import Planner
 from arriero_operator.queue import Reconcile, Result
 from arriero_operator.registrations import LiveRegistrations
 from arriero_operator.report import Reporter
@@ -27,13 +26,10 @@ from arriero_operator.runtime_status import RuntimeStatuses
 from arriero_operator.settings import Settings
 from arriero_operator.shutdown import Farewells
 
-VERSION: Final = metadata.version("arriero")
-"""Recorded in every revision that this operator renders."""
 
-
-def make_reconcile(kube: Kube, cache: Cache, settings: Settings) -> Reconcile:
-    """The reconcile of the operator's queue."""
-    return Reconciler(kube, cache, settings, RuntimeStatuses())
+def make_reconcile(kube: Kube, cache: Cache, settings: Settings, changed: Callable[[Key], None]) -> Reconcile:
+    """The reconcile of the operator's queue; it calls `changed` with keys that are to be reconciled."""
+    return Reconciler(kube, cache, settings, RuntimeStatuses(), changed=changed)
 
 
 class Reconciler:
@@ -46,10 +42,11 @@ class Reconciler:
         settings: Settings,
         statuses: RuntimeStatuses,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        changed: Callable[[Key], None] = lambda key: None,
     ) -> None:
         self._kube = kube
         self._cache = cache
-        self._settings = settings
+        self._planner = Planner(kube, cache, settings, changed)
         self._statuses = statuses
         self._clock = clock
         self._registrations = LiveRegistrations(kube, cache)
@@ -65,13 +62,13 @@ class Reconciler:
             return await self._gone(key)
         self._farewells.seen(observed.model)
         farewell = await self._farewells.follow(key, observed.owner.uid)
-        now = Round(observed, self._plan(observed), self._clock())
+        now = Round(observed, await self._planner.plan(observed), self._clock())
         if observed.spec.paused:
             await self._only_report(now)
             return Result(farewell)
         soonest = await self._ask(now)
         if await self._children.renew(now):
-            now.plan = self._plan(observed)
+            now.plan = await self._planner.plan(observed)
         if await self._rollouts.decide(now, self._clock()):
             self._registrations.look(now)
         now.outcome = await self._children.ensure(now)
@@ -94,12 +91,8 @@ class Reconciler:
         self._rollouts.forget(key)
         self._reporter.forget(key)
         self._children.forget(key)
+        self._planner.forget(key)
         return Result(again)
-
-    def _plan(self, observed: Observed) -> Plan:
-        neighbours = self._cache.models(observed.key[0])
-        stored = revisions_of(self._cache, observed)
-        return plan(observed.owner, observed.model, observed.spec, self._settings, neighbours, stored, VERSION)
 
     async def _ask(self, now: Round) -> float | None:
         """Ask the runtimes that somebody waits for, and take their word into what was observed.

@@ -6,7 +6,6 @@ import random
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
-from arriero_api import labels
 from arriero_operator.cache import CACHED, Cache
 from arriero_operator.keys import Key
 from arriero_operator.kube.errors import KubeError, NotFound
@@ -19,7 +18,6 @@ PERIOD: Final = 600.0
 """Seconds between two repairs, before jitter of a fifth to either side."""
 SETTLE: Final = 5.0
 """Seconds after a new list of a watch in which its objects have surely come into the cache."""
-SELECTOR: Final = f"{labels.MANAGED_BY}={labels.MANAGED_BY_VALUE}"
 
 
 class Resync:
@@ -56,7 +54,7 @@ class Resync:
         """
         for kind in CACHED:
             for namespace in self._namespaces:
-                for obj in await self._kube.list(kind, namespace, _selector(kind)):
+                for obj in await self._kube.list(kind, namespace, self._selector(kind)):
                     self._cache.put(kind, obj)
                     self._touch(kind, obj)
         self.synced = True
@@ -109,7 +107,7 @@ class Resync:
     async def _repair(self, kind: Kind, namespace: str | None) -> None:
         """What was known before the list and is not in it is gone; what the list has newer is fetched."""
         before = [obj for obj in self._cache.all(kind) if namespace in (None, obj["metadata"]["namespace"])]
-        listed = await self._kube.list(kind, namespace, _selector(kind), metadata_only=True)
+        listed = await self._kube.list(kind, namespace, self._selector(kind), metadata_only=True)
         there = {obj["metadata"]["uid"] for obj in listed}
         for obj in before:
             metadata = obj["metadata"]
@@ -140,6 +138,5 @@ class Resync:
         if key := key_of(kind, obj):
             self._enqueue(key)
 
-
-def _selector(kind: Kind) -> str:
-    return "" if kind is MODELS else SELECTOR
+    def _selector(self, kind: Kind) -> str:
+        return "" if kind is MODELS else self._cache.selector

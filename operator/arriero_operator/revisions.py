@@ -12,8 +12,10 @@ from typing import Any, Final
 from arriero_api import labels, pod
 from arriero_api.contract import Failure
 from arriero_api.scrub import scrubbed
+from arriero_operator.decide.registered import Room
 from arriero_operator.facts import PodFacts
-from arriero_operator.render import arguments, children, names, template
+from arriero_operator.lineage import Choice
+from arriero_operator.render import arguments, children, credentials, names, template
 from arriero_operator.render.children import Json, Owner
 from arriero_operator.render.inputs import Inputs
 
@@ -70,19 +72,20 @@ def stored_revision(stored: Iterable[Mapping[str, Any]], revision: str) -> Revis
     return None
 
 
-def wanted(owner: Owner, inputs: Inputs, stored: Iterable[Mapping[str, Any]], operator: str) -> Revision:
-    """The revision of `inputs`: the stored one where there is one. `operator` is the version that renders anew."""
+def wanted(owner: Owner, choice: Choice, stored: Iterable[Mapping[str, Any]], operator: str) -> Revision:
+    """The chosen revision: the stored one where there is one. `operator` is the version that renders anew."""
     stored = list(stored)
-    name = names.revisioned(owner.name, inputs.hash)
-    known = next((one for one in stored if one["metadata"]["name"] == name), None)
-    usable = known is not None and "template" in (known.get("data") or {})
-    if known is not None and usable:
+    hash_ = choice.kept or choice.inputs.hash
+    known = next((one for one in stored if one["metadata"]["name"] == names.revisioned(owner.name, hash_)), None)
+    if known is not None and "template" in (known.get("data") or {}):
         body: Json = known["data"]["template"]
-        record = children.controller_revision(owner, inputs, body, known["revision"], operator)
-        return Revision(inputs.hash, body, record | {"data": known["data"]})
-    body = template.pod_template(owner.name, inputs)
-    number = 1 + max((int(one.get("revision", 0)) for one in stored), default=0)
-    return Revision(inputs.hash, body, children.controller_revision(owner, inputs, body, number, operator))
+        record = children.controller_revision(owner, hash_, body, known["revision"], operator) | {"data": known["data"]}
+    else:
+        body = template.pod_template(owner.name, choice.inputs, owner.operator_class)
+        number = 1 + max((int(one.get("revision", 0)) for one in stored), default=0)
+        record = children.controller_revision(owner, hash_, body, number, operator)
+    record["metadata"]["annotations"][labels.INPUTS] = choice.lineage.to_json()
+    return Revision(hash_, body, record)
 
 
 def stillborn(
@@ -104,13 +107,14 @@ def _image(body: Mapping[str, Any]) -> str:
     return {str(one["name"]): str(one["image"]) for one in body["spec"]["containers"]}[pod.CONTAINER]
 
 
-def adapter_room(record: Mapping[str, Any] | None) -> int:
-    """How many adapters pods of a revision can hold, by its ControllerRevision; 0 where it is not known."""
+def room(record: Mapping[str, Any] | None) -> Room:
+    """What pods of a revision were made for, by its ControllerRevision; nothing where it is not known."""
     body = ((record or {}).get("data") or {}).get("template") or {}
     containers = (body.get("spec") or {}).get("containers") or ()
     flags = (str(arg) for one in containers for arg in one.get("args") or ())
     found = (flag.removeprefix(arguments.LOADED_FLAG) for flag in flags if flag.startswith(arguments.LOADED_FLAG))
-    return max((int(amount) for amount in found if amount.isdigit()), default=0)
+    most = max((int(amount) for amount in found if amount.isdigit()), default=0)
+    return Room(most, credentials.mounted(body))
 
 
 def surplus(

@@ -17,13 +17,19 @@ from arriero_operator.kube.protocol import (
     MODELS,
     PODS,
     POLICIES,
+    PRIORITY_CLASSES,
     REVISIONS,
+    RUNTIME_CLASSES,
+    SECRETS,
     SERVICES,
+    STORAGE_CLASSES,
     Kind,
     Kube,
     Object,
 )
+from arriero_operator.limits import Reads
 
+_NOTHING_MORE: Final = Reads()
 _WATCH: Final = ("get", "list", "watch")
 _OWN: Final = (*_WATCH, "create", "patch")
 _REMOVED: Final = (*_OWN, "delete")
@@ -39,10 +45,14 @@ RIGHTS: Final[tuple[tuple[Kind, str, tuple[str, ...]], ...]] = (
     (BUDGETS, "", _REMOVED),
     (PODS, "", (*_WATCH, "patch")),
     (EVENTS, "", ("create",)),
-    (CLAIMS, "", ("get",)),
+    (CLAIMS, "", _OWN),
 )
 """Kind, subresource and verbs that are used in every watched namespace."""
 
+SECRET_RIGHTS: Final = ((SECRETS, "", _WATCH),)
+"""What is used in every watched namespace where the chart lets the operator read Secrets."""
+CLASS_RIGHTS: Final = tuple((kind, "", ("get",)) for kind in (PRIORITY_CLASSES, RUNTIME_CLASSES, STORAGE_CLASSES))
+"""What is used at cluster level where the chart lets the operator read classes."""
 LEASE_RIGHTS: Final = ((LEASES, "", ("get", "create", "patch")),)
 """What is used in the operator's own namespace."""
 
@@ -82,9 +92,11 @@ class Right:
         return f"{self.verb} {what}{f'.{self.group}' if self.group else ''} {where}"
 
 
-def rights(namespaces: tuple[str, ...], lease_namespace: str) -> list[Right]:
+def rights(namespaces: tuple[str, ...], lease_namespace: str, reads: Reads = _NOTHING_MORE) -> list[Right]:
     """Every right that the operator uses."""
-    needed = [(namespace, *entry) for namespace in namespaces or ("",) for entry in RIGHTS]
+    everywhere = [*RIGHTS, *(SECRET_RIGHTS if reads.secrets else ())]
+    needed = [(namespace, *entry) for namespace in namespaces or ("",) for entry in everywhere]
+    needed += [("", *entry) for entry in (CLASS_RIGHTS if reads.classes else ())]
     needed += [(lease_namespace, *entry) for entry in LEASE_RIGHTS]
     return [
         Right(namespace, kind.api_version.rpartition("/")[0], kind.plural, subresource, verb)

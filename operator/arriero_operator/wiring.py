@@ -14,6 +14,7 @@ from arriero_operator import metrics
 from arriero_operator.cache import CACHED, Cache
 from arriero_operator.cached_kube import CachedKube
 from arriero_operator.edge import watch
+from arriero_operator.keys import Key
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.credentials import Credentials
 from arriero_operator.kube.errors import Throttled, Unavailable
@@ -41,7 +42,7 @@ _EDGE_STOP: Final = 15.0
 _AWAY: Final = 5.0
 """Seconds between two tries to reach an API server that is away: to end would add the kubelet's back-off to that."""
 
-MakeReconcile = Callable[[Kube, Cache, Settings], Reconcile]
+MakeReconcile = Callable[[Kube, Cache, Settings, Callable[[Key], None]], Reconcile]
 
 
 class WatchEnded(Exception):
@@ -81,7 +82,8 @@ class Operator:
         self._on_signal()
         kube = CachedKube(self._api, self._cache)
         settings, options = self._settings, self._options
-        queue = Queue(make_reconcile(kube, self._cache, settings), settings.workers, self._metrics)
+        reconcile = make_reconcile(kube, self._cache, settings, lambda key: queue.add(key))
+        queue = Queue(reconcile, settings.workers, self._metrics)
         lease = Lease(self._api, options.lease_namespace, options.lease, options.identity)
         resync = Resync(kube, self._cache, queue.add, settings.watch_namespaces, self._metrics.repaired)
         self._watches.on_relist(resync.relisted)
@@ -109,7 +111,8 @@ class Operator:
         return False
 
     async def _check(self) -> None:
-        await check_rights(self._api, rights(self._settings.watch_namespaces, self._options.lease_namespace))
+        settings = self._settings
+        await check_rights(self._api, rights(settings.watch_namespaces, self._options.lease_namespace, settings.reads))
         await check_crd(self._api)
 
     async def _work(self, queue: Queue, lease: Lease, resync: Resync) -> None:

@@ -8,6 +8,7 @@ import asyncio
 import logging
 import os
 import sys
+from collections.abc import Callable
 
 from arriero_operator.cache import Cache
 from arriero_operator.command import run
@@ -21,7 +22,7 @@ SAYS = "Idle reconcile"
 _log = logging.getLogger("idle")
 
 
-def make_reconcile(kube: Kube, cache: Cache, settings: Settings) -> Reconcile:
+def make_reconcile(kube: Kube, cache: Cache, settings: Settings, changed: Callable[[Key], None]) -> Reconcile:
     """A reconcile that does nothing."""
     seconds = float(os.environ.get("IDLE_SECONDS", "0"))
 

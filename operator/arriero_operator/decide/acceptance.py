@@ -1,76 +1,131 @@
 """Whether a spec can be acted on at all: a chain of checks, the first refusal counts."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Final
 
-from arriero_api import owned_env, owned_flags
+from arriero_api import owned_env, owned_flags, owned_pod
 from arriero_api.contract import Failure
 from arriero_api.types import Engine, EnvVar, Spec
-from arriero_operator import quantity
+from arriero_operator.decide import capacity, policy
+from arriero_operator.decide.references import DEFAULT_MODE, one_node
 from arriero_operator.diagnose.failures import failure
-from arriero_operator.render.inputs import pod_inputs
+from arriero_operator.render.inputs import Inputs, pod_inputs
+from arriero_operator.render.template import own_template
 from arriero_operator.settings import Profile, Settings
 
 
-def profile_of(spec: Spec, settings: Settings) -> Profile | None:
-    """The profile that the spec asks for, or the chart's default; None for one that the chart does not have."""
-    return settings.profiles.get(spec.profile or settings.default_profile)
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A spec laid over its profile; without `profile` and `inputs` where the chart has no such profile.
+
+    `refused`: why it cannot be acted on.
+    """
+
+    spec: Spec
+    settings: Settings
+    profile: Profile | None
+    inputs: Inputs | None
+    refused: Failure | None = None
 
 
-def refusal(spec: Spec, settings: Settings) -> Failure | None:
-    """Why the spec cannot be acted on; None when it can."""
-    return next((found for check in _CHAIN if (found := check(spec, settings)) is not None), None)
+def asked(spec: Spec, settings: Settings) -> Asked:
+    """`spec` over the profile that it asks for, or the chart's default."""
+    profile = settings.profiles.get(spec.profile or settings.default_profile)
+    inputs = None if profile is None else pod_inputs(spec, profile, settings.hub_endpoint)
+    bare = Asked(spec, settings, profile, inputs)
+    return replace(bare, refused=next((found for check in _CHAIN if (found := check(bare)) is not None), None))
 
 
-def _profile(spec: Spec, settings: Settings) -> Failure | None:
-    if profile_of(spec, settings) is not None:
+def _profile(asked: Asked) -> Failure | None:
+    if asked.profile is not None:
         return None
-    known = ", ".join(sorted(settings.profiles))
-    return failure("ProfileUnknown", f"spec.profile: {spec.profile!r} is not one of the chart's profiles: {known}")
+    known = ", ".join(sorted(asked.settings.profiles))
+    return failure(
+        "ProfileUnknown", f"spec.profile: {asked.spec.profile!r} is not one of the chart's profiles: {known}"
+    )
 
 
-def _flags(spec: Spec, settings: Settings) -> Failure | None:
-    profile = profile_of(spec, settings)
-    found = [f"{where}.args: {flag}: {advice}" for where, engine in _engines(spec, profile) for flag, advice in
-             owned_flags.refused(engine.args or ())]  # fmt: skip
+def _flags(asked: Asked) -> Failure | None:
+    found = [
+        f"{where}.args: {flag}: {advice}"
+        for where, engine in _engines(asked)
+        for flag, advice in owned_flags.refused(engine.args or ())
+    ]
     return failure("EngineFlagOwned", "; ".join(found)) if found else None
 
 
-def _environment(spec: Spec, settings: Settings) -> Failure | None:
-    profile = profile_of(spec, settings)
+def _environment(asked: Asked) -> Failure | None:
     found = [
-        f"{where}.env: {name}: {why}"
-        for where, engine in _engines(spec, profile)
-        for name, why in _owned(engine.env or ())
+        f"{where}.env: {name}: {why}" for where, engine in _engines(asked) for name, why in _owned(engine.env or ())
     ]
     return failure("EngineEnvOwned", "; ".join(found)) if found else None
 
 
-def _engines(spec: Spec, profile: Profile | None) -> list[tuple[str, Engine]]:
+def _engines(asked: Asked) -> list[tuple[str, Engine]]:
     """The engine settings with the place where a user finds them."""
+    spec, profile = asked.spec, asked.profile
     found = [("spec.engine", spec.engine)] if spec.engine else []
     return [*found, (f"profiles.{profile.name}.engine of the chart", profile.engine)] if profile else found
 
 
 def _owned(variables: Iterable[EnvVar]) -> list[tuple[str, str]]:
-    return [(variable.name, why) for variable in variables if (why := owned_env.advice(variable.name))]
+    told = (
+        (one.name, owned_env.advice(one.name) or owned_env.literal_secret(one.name, one.value)) for one in variables
+    )
+    return [(name, why) for name, why in told if why]
 
 
-def _shared_memory(spec: Spec, settings: Settings) -> Failure | None:
-    profile = profile_of(spec, settings)
-    if profile is None:
+def _pod_template(asked: Asked) -> Failure | None:
+    if asked.profile is None or asked.inputs is None or not asked.inputs.pod_templates:
         return None
-    inputs = pod_inputs(spec, profile)
-    limit = inputs.limits.get("memory")
-    if limit is None or quantity.parse(inputs.shared_memory) <= quantity.parse(limit):
+    base = own_template("", asked.inputs)
+    layers = {
+        f"profiles.{asked.profile.name}.podTemplate of the chart": asked.profile.pod_template,
+        "spec.podTemplate": asked.spec.pod_template,
+    }
+    found = [
+        f"{where}{path}: {advice}"
+        for where, layer in layers.items()
+        if layer is not None
+        for path, advice in owned_pod.refused(layer.model_dump(by_alias=True, exclude_unset=True), base)
+    ]
+    return failure("PodTemplateFieldOwned", "; ".join(found)) if found else None
+
+
+def _allowed(asked: Asked) -> Failure | None:
+    found = list(policy.forbidden(asked.spec, asked.settings.policy))
+    return failure("NotAllowed", "; ".join(found)) if found else None
+
+
+def _shared_memory(asked: Asked) -> Failure | None:
+    return _misfit("SharedMemoryTooLarge", capacity.shared_memory, asked)
+
+
+def _accelerators(asked: Asked) -> Failure | None:
+    return _misfit("AcceleratorsMismatch", capacity.accelerators, asked)
+
+
+def _own_claim(asked: Asked) -> Failure | None:
+    template = asked.spec.cache.claim_template if asked.spec.cache else None
+    if template is None or asked.spec.replicas <= 1 or not one_node(template.access_modes or [DEFAULT_MODE]):
         return None
-    words = f"sharedMemory is {inputs.shared_memory}, more than the memory limit of {limit}"
-    return failure("SharedMemoryTooLarge", words)
+    words = "spec.cache.claimTemplate.accessModes has no ReadWriteMany"
+    return failure("ClaimNotShareable", f"spec.replicas is {asked.spec.replicas}, and {words}")
 
 
-_CHAIN: Final[tuple[Callable[[Spec, Settings], Failure | None], ...]] = (
+def _misfit(reason: str, check: Callable[[Inputs], str], asked: Asked) -> Failure | None:
+    words = check(asked.inputs) if asked.inputs is not None else ""
+    return failure(reason, words) if words else None
+
+
+_CHAIN: Final[tuple[Callable[[Asked], Failure | None], ...]] = (
     _profile,
     _flags,
     _environment,
+    _pod_template,
+    _allowed,
     _shared_memory,
+    _accelerators,
+    _own_claim,
 )

@@ -2,19 +2,21 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from arriero_api import labels, pod
 from arriero_api.contract import Failure, NameKind, Registration
-from arriero_api.types import Spec
-from arriero_operator import revisions
-from arriero_operator.decide import acceptance, claims
+from arriero_operator import lineage, revisions
+from arriero_operator.decide import claims
+from arriero_operator.decide.acceptance import Asked
 from arriero_operator.decide.claims import Loss
 from arriero_operator.diagnose.failures import failure
+from arriero_operator.lineage import Seen, Wish
 from arriero_operator.render.children import Owner
-from arriero_operator.render.inputs import Inputs, pod_inputs
+from arriero_operator.render.inputs import Inputs
 from arriero_operator.revisions import Rejection, Revision
-from arriero_operator.settings import Settings
+
+_NOTHING: Final = Seen()
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,9 @@ class Plan:
     """Either `refused`, or `inputs` and `revision` are set. `lost` are withheld names with the model that has them.
 
     `profile` is the name of the one in force, empty for one that the chart does not have. `good` is the last good
-    revision where that is another than the wanted one, and `rejection` why the wanted one was given up for it.
+    revision where that is another than the wanted one, and `rejection` why the wanted one was given up for it. `stale`
+    says what has changed outside that pods do not follow, `missing` what they were made of and is not there any more;
+    `retry_after` is when to look for it again without being told (seconds).
     """
 
     names: tuple[Registration, ...]
@@ -33,6 +37,9 @@ class Plan:
     profile: str = ""
     good: Revision | None = None
     rejection: Rejection | None = None
+    stale: str = ""
+    missing: str = ""
+    retry_after: float | None = None
 
     @property
     def applied(self) -> Revision | None:
@@ -63,29 +70,38 @@ class Plan:
 def plan(
     owner: Owner,
     model: Mapping[str, Any],
-    spec: Spec,
-    settings: Settings,
+    asked: Asked,
     neighbours: Iterable[Mapping[str, Any]],
     stored: Iterable[Mapping[str, Any]],
     operator: str,
+    seen: Seen = _NOTHING,
+    rolling: bool = False,
 ) -> Plan:
-    """The plan for `model`, whose typed spec is `spec`.
+    """The plan for `model`, whose typed spec is in `asked`.
 
     `neighbours` are the InferenceModels of the namespace, `stored` the model's ControllerRevisions, `operator` the
-    version that renders a new revision.
+    version that renders a new revision, `seen` what was found of what the spec refers to. `rolling`: it is the model's
+    turn to get the profile's image.
     """
-    names = claims.wanted_names(owner.name, spec)
+    names = claims.wanted_names(owner.name, asked.spec)
     lost = lost_names(model, neighbours)
-    refused = acceptance.refusal(spec, settings) or _nameless(names, lost)
-    profile = acceptance.profile_of(spec, settings)
-    if refused is not None or profile is None:
-        return Plan(names, lost, refused, profile=profile.name if profile else "")
-    inputs = pod_inputs(spec, profile, settings.hub_endpoint)
+    profile = asked.profile.name if asked.profile else ""
+    refused = asked.refused or seen.refused or _nameless(names, lost)
+    if refused is not None or asked.inputs is None:
+        return Plan(names, lost, refused, profile=profile, retry_after=seen.retry_after)
     stored = list(stored)
-    revision = revisions.wanted(owner, inputs, stored, operator)
-    found = Plan(names, lost, None, inputs, revision, profile.name, _last_good(model, stored, inputs.hash))
-    rejection = revisions.rejection_of(stored, inputs.hash)
-    if rejection is None or found.good is None or not spec.rollout.rollback or rejection.retry != retry_of(model):
+    wish = Wish(asked.spec, asked.inputs, retry_of(model), _wanted_before(model), rolling)
+    choice = lineage.choose(wish, seen, stored, asked.settings.changes)
+    missing = f"not there: {', '.join(seen.missing)}" if seen.missing else ""
+    if missing and not choice.stored:
+        return Plan(names, lost, failure("ReferenceMissing", missing), profile=profile, retry_after=seen.retry_after)
+    revision = revisions.wanted(owner, choice, stored, operator)
+    good = _last_good(model, stored, revision.hash)
+    found = Plan(
+        names, lost, None, choice.inputs, revision, profile, good, None, choice.stale, missing, seen.retry_after
+    )
+    rejection = revisions.rejection_of(stored, revision.hash)
+    if rejection is None or found.good is None or not asked.spec.rollout.rollback or rejection.retry != retry_of(model):
         return found
     return found.rejecting(rejection)
 
@@ -101,6 +117,10 @@ def lost_names(model: Mapping[str, Any], neighbours: Iterable[Mapping[str, Any]]
     others = [one for one in neighbours if one["metadata"]["uid"] != model["metadata"]["uid"]]
     claimed = [found for other in others if (found := claims.claim(other)) is not None]
     return claims.conflicts(mine, claimed) if mine is not None else {}
+
+
+def _wanted_before(model: Mapping[str, Any]) -> str:
+    return str(((model.get("status") or {}).get("model") or {}).get("wanted") or "")
 
 
 def _last_good(model: Mapping[str, Any], stored: Iterable[Mapping[str, Any]], wanted: str) -> Revision | None:

@@ -34,7 +34,8 @@ class Situation:
     one that pods are to be of: another where the wanted one was given up, and `rolled_back` says why. `refused` says
     why the spec is not acted on, `failure` why fewer pods of the applied revision than wanted are ready. `mismatch`:
     pods of another commit. `turnover` is a reason that tells how pods are being replaced, and its message; empty:
-    nothing to tell. `outdated` tells of another image than the profile's.
+    nothing to tell. `outdated` tells of another image than the profile's, `stale` of another profile or other
+    contents than pods were made of, `missing` of what they were made of and is not there any more.
     """
 
     generation: int
@@ -51,6 +52,8 @@ class Situation:
     turnover: tuple[str, str] = ("", "")
     paused: bool = False
     outdated: str = ""
+    stale: str = ""
+    missing: str = ""
     live: Sequence[PodFacts] = field(init=False)
 
     def __post_init__(self) -> None:

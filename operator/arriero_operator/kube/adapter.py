@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 from urllib.parse import quote, urlencode
@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode
 import aiohttp
 from kubernetes.aio.client import ApiClient, Configuration
 
+from arriero_operator.kube import stream
 from arriero_operator.kube.answers import error_of, retry_after
 from arriero_operator.kube.credentials import Credentials, authorization
 from arriero_operator.kube.errors import Conflict, KubeError, NotFound, Unavailable
@@ -20,11 +21,14 @@ REQUEST_TIMEOUT: Final = 30.0
 """Seconds for one attempt; with all retries a call ends within three minutes at the very worst."""
 CONNECT_TIMEOUT: Final = 10.0
 PAGE: Final = 500
+STREAM: Final = 300
+"""Seconds for which one watch lasts."""
 
 _JSON: Final = "application/json"
 _APPLY: Final = "application/apply-patch+yaml"
 _MERGE: Final = "application/merge-patch+json"
 _METADATA: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+_WATCHED: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 _GONE: Final = 410
 
 
@@ -95,6 +99,31 @@ class ApiServer:
         path = _path(kind, obj.get("metadata", {}).get("namespace", ""))
         return await self._request("POST", kind, path, body=obj)
 
+    async def follow(self, kind: Kind, namespace: str, labels: str = "") -> AsyncIterator[Object]:
+        """As Kube.follow."""
+        query = {"labelSelector": labels} if labels else {}
+        path = _path(kind, namespace)
+        listed = await self._request("GET", kind, path, query, accept=_METADATA, verb="LIST")
+        yield {"type": "LISTED", "items": listed.get("items") or []}
+        query |= {"watch": "true", "resourceVersion": listed["metadata"]["resourceVersion"]}
+        url = f"{self._configuration.host}{path}?{urlencode(query | {'timeoutSeconds': str(STREAM)})}"
+        try:
+            token = await authorization(self._configuration)
+            headers = {"Accept": _WATCHED, "User-Agent": "arriero-operator"}
+            response = await self._client.call_api(
+                "GET",
+                url,
+                headers | ({"Authorization": token} if token else {}),
+                _request_timeout=aiohttp.ClientTimeout(total=STREAM + REQUEST_TIMEOUT, sock_connect=CONNECT_TIMEOUT),
+            )
+            async with response.response as answer:
+                if answer.status >= 400:
+                    raise error_of(answer.status, await answer.read())
+                async for event in stream.events(answer.content.iter_any()):
+                    yield event
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+            raise Unavailable(f"the watch has ended: {type(error).__name__}: {error}") from error
+
     async def apply(
         self, kind: Kind, obj: Object, *, manager: str, force: bool = True, subresource: str = ""
     ) -> Object:
@@ -103,6 +132,12 @@ class ApiServer:
         path = _path(kind, obj["metadata"]["namespace"], obj["metadata"]["name"], subresource)
         query = {"fieldManager": manager, "force": str(force).lower()}
         return await self._request("PATCH", kind, path, query, body=body, content=_APPLY, verb="APPLY")
+
+    async def try_apply(self, kind: Kind, obj: Object, *, manager: str) -> None:
+        """As Kube.try_apply."""
+        path = _path(kind, obj["metadata"]["namespace"], obj["metadata"]["name"])
+        query = {"fieldManager": manager, "force": "true", "dryRun": "All", "fieldValidation": "Strict"}
+        await self._request("PATCH", kind, path, query, body=obj, content=_APPLY, verb="APPLY")
 
     async def merge_patch(self, kind: Kind, namespace: str, name: str, patch: Mapping[str, Any]) -> Object:
         """As Kube.merge_patch."""

@@ -1,6 +1,6 @@
 """The narrow protocol through which everything but the edge reaches the API server: plain dicts, typed errors."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -29,9 +29,13 @@ EVENTS = Kind("v1", "Event", "events")
 BUDGETS = Kind("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets")
 CLAIMS = Kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims")
 POLICIES = Kind("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies")
+SECRETS = Kind("v1", "Secret", "secrets")
+PRIORITY_CLASSES = Kind("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses")
+RUNTIME_CLASSES = Kind("node.k8s.io/v1", "RuntimeClass", "runtimeclasses")
+STORAGE_CLASSES = Kind("storage.k8s.io/v1", "StorageClass", "storageclasses")
 LEASES = Kind("coordination.k8s.io/v1", "Lease", "leases")
 
-CHILDREN = (REVISIONS, CONFIG_MAPS, DEPLOYMENTS, SERVICES, BUDGETS, POLICIES)
+CHILDREN = (REVISIONS, CONFIG_MAPS, DEPLOYMENTS, SERVICES, BUDGETS, POLICIES, CLAIMS)
 
 
 class Kube(Protocol):
@@ -45,6 +49,12 @@ class Kube(Protocol):
     ) -> Objects:
         """All objects of a kind that match the label selector, live; of all namespaces when `namespace` is None."""
 
+    def follow(self, kind: Kind, namespace: str, labels: str = "") -> AsyncIterator[Object]:
+        """Metadata of all objects of a kind in one event of type LISTED (`items`), then a watch's own events.
+
+        Ends when the API server ends the watch, within minutes.
+        """
+
     async def create(self, kind: Kind, obj: Object) -> Object:
         """Creates; raises AlreadyExists."""
 
@@ -52,6 +62,9 @@ class Kube(Protocol):
         self, kind: Kind, obj: Object, *, manager: str, force: bool = True, subresource: str = ""
     ) -> Object:
         """Server-side apply of the complete intent of one field manager. Raises Conflict, Invalid."""
+
+    async def try_apply(self, kind: Kind, obj: Object, *, manager: str) -> None:
+        """What apply would raise, and Invalid for fields that the API server does not know; nothing is changed."""
 
     async def merge_patch(self, kind: Kind, namespace: str, name: str, patch: Mapping[str, Any]) -> Object:
         """JSON merge patch; never creates. Put metadata.uid into the patch as a precondition.

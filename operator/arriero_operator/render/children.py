@@ -8,7 +8,6 @@ from typing import Any, Final
 from arriero_api import labels, pod
 from arriero_api.contract import SCHEMA_VERSION, Registrations
 from arriero_operator.render import names
-from arriero_operator.render.inputs import Inputs
 
 CHANGED: Final = "arriero.dev/changed"
 """Annotation of a registration ConfigMap that has changed since it was made: when it last did (UTC, whole seconds)."""
@@ -66,9 +65,9 @@ def registrations(owner: Owner, revision: str, content: Registrations, changed: 
     }
 
 
-def controller_revision(owner: Owner, inputs: Inputs, template: Json, number: int, operator: str) -> Json:
+def controller_revision(owner: Owner, revision: str, template: Json, number: int, operator: str) -> Json:
     """The immutable record of a revision; `number` grows from revision to revision."""
-    head = metadata(owner, names.revisioned(owner.name, inputs.hash), inputs.hash)
+    head = metadata(owner, names.revisioned(owner.name, revision), revision)
     return {
         "apiVersion": "apps/v1",
         "kind": "ControllerRevision",
@@ -76,7 +75,7 @@ def controller_revision(owner: Owner, inputs: Inputs, template: Json, number: in
         "revision": number,
         "data": {
             "template": template,
-            "inputsHash": inputs.hash,
+            "inputsHash": revision,
             "schemaVersion": SCHEMA_VERSION,
             "operatorVersion": operator,
         },

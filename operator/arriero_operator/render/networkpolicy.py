@@ -10,7 +10,7 @@ from arriero_operator.limits import NetworkRules, Peer
 from arriero_operator.render import names
 from arriero_operator.render.children import Json, Owner, metadata
 
-_LOCAL: Final = (uris.PVC, uris.FILE)
+_LOCAL: Final = (*uris.MOUNTED, uris.FILE)
 _DNS: Final = [{"protocol": protocol, "port": 53} for protocol in ("UDP", "TCP")]
 _SCHEMES: Final = {"http": 80, "https": 443}
 

@@ -10,10 +10,11 @@ import pytest
 from arriero_operator.kube.errors import AlreadyExists, Conflict, NotFound, Unavailable
 from arriero_operator.kube.protocol import Kind, Object, Objects
 from arriero_operator.lease import Lease, LeaseLost
+from tests.support.unasked import Unasked
 from tests.support.virtual_time import run_virtual
 
 
-class FakeLeases:
+class FakeLeases(Unasked):
     """One Lease; requests fail while `down`. Fake of the API server's edge."""
 
     def __init__(self) -> None:

@@ -14,8 +14,8 @@ from arriero_operator.cache import Cache
 from arriero_operator.keys import Key
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.credentials import Credentials
-from arriero_operator.watches import Watches
 from arriero_operator.kube.protocol import MODELS
+from arriero_operator.watches import Watches
 from tests.operator.machinery.test_edge import model
 from tests.support.eventually import eventually_async
 from tests.support.kubectl import Kubectl
@@ -49,7 +49,7 @@ async def test_the_watch_logs_in_again_before_its_token_ends_and_misses_nothing(
     kube: ApiServer, kubectl: Kubectl, namespace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(edge, "LOGIN_LASTS", timedelta(seconds=1))
-    settings = edge._settings()
+    settings = edge._settings("")
     settings.watching.server_timeout = 1
     monkeypatch.setattr(edge, "_settings", lambda: settings)
     kubeconfig = operator_kubeconfig(kubectl, tmp_path)

@@ -8,6 +8,8 @@ from arriero_operator.decide.situation import NameState, Situation
 from arriero_operator.diagnose.failures import failure
 from arriero_operator.diagnose.stage import Stage
 from arriero_operator.facts import Ended, PodFacts
+from arriero_operator.lineage import Choice, Lineage
+from arriero_operator.render.inputs import Inputs
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 NEW, OLD = "new", "old"
@@ -37,6 +39,11 @@ def loading(phase: Phase, percent: int | None = None, found: Failure | None = No
 def crash(reason: str = "Error", code: int = 1, message: str = "") -> Ended:
     """The end of a container."""
     return Ended(reason, code, message)
+
+
+def chosen(inputs: Inputs) -> Choice:
+    """The revision of these inputs."""
+    return Choice(inputs, Lineage("spec"))
 
 
 def situation(**facts: Any) -> Situation:

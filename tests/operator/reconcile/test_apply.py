@@ -14,11 +14,12 @@ from arriero_operator.kube.errors import Conflict, Forbidden, Invalid, KubeError
 from arriero_operator.kube.protocol import MODELS, SERVICES, Kind, Object, Objects
 from arriero_operator.render import service
 from arriero_operator.render.children import Owner
+from tests.support.unasked import Unasked
 
 OWNER = Owner("team", "tiny", "uid-1")
 
 
-class FakeApiServer:
+class FakeApiServer(Unasked):
     """One namespace of an API server: it keeps what is applied, and counts the writes."""
 
     def __init__(self) -> None:

@@ -4,11 +4,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from arriero_api.contract import NameKind, Registration
+from arriero_api.contract import Failure, NameKind, Registration
 from arriero_api.types import Spec
 from arriero_operator.decide import acceptance, claims, registered
 from arriero_operator.decide.claims import Loss
 from arriero_operator.decide.plan import lost_names, plan
+from arriero_operator.decide.registered import Room
 from arriero_operator.render.children import Owner
 from arriero_operator.settings import Profile, Settings
 from tests.support.kubectl import Object
@@ -19,6 +20,11 @@ SETTINGS = Settings((), "cpu", "", 4, {"cpu": Profile("cpu", "i"), "nvidia": Pro
 def spec(**fields: object) -> Spec:
     """A spec of hf://org/tiny."""
     return Spec.model_validate({"model": {"uri": "hf://org/tiny"}, **fields})
+
+
+def refusal(wanted: Spec) -> Failure | None:
+    """Why it is refused."""
+    return acceptance.asked(wanted, SETTINGS).refused
 
 
 REFUSALS = {
@@ -50,7 +56,7 @@ REFUSALS = {
 
 @pytest.mark.parametrize(("fields", "reason", "words"), REFUSALS.values(), ids=REFUSALS)
 def test_it_is_refused_to_set(fields: dict[str, object], reason: str, words: str) -> None:
-    found = acceptance.refusal(spec(**fields), SETTINGS)
+    found = refusal(spec(**fields))
     assert found is not None
     assert found.reason == reason
     assert words in found.message
@@ -67,13 +73,13 @@ def test_it_is_refused_to_set(fields: dict[str, object], reason: str, words: str
 )
 def test_the_profile_in_force_is_known_also_where_it_is_the_default(fields: dict[str, object], profile: str) -> None:
     obj = resource("tiny", "1")
-    found = plan(Owner("team", "tiny", "tiny"), obj, spec(**fields), SETTINGS, [obj], (), "1.0")
+    found = plan(Owner("team", "tiny", "tiny"), obj, acceptance.asked(spec(**fields), SETTINGS), [obj], (), "1.0")
     assert found.profile == profile
 
 
 def test_other_flags_and_variables_are_accepted() -> None:
-    fields = {"args": ["--kv-cache-dtype=fp8", "-tp", "2"], "env": [{"name": "HF_ENDPOINT", "value": "http://h"}]}
-    assert acceptance.refusal(spec(engine=fields), SETTINGS) is None
+    fields = {"args": ["--kv-cache-dtype=fp8", "--seed", "2"], "env": [{"name": "HF_ENDPOINT", "value": "http://h"}]}
+    assert refusal(spec(engine=fields)) is None
 
 
 def resource(name: str, created: str, *aliases: str, held: tuple[str, ...] = (), refused: bool = False) -> Object:
@@ -121,7 +127,7 @@ def test_a_name_that_its_holder_gives_up_is_a_handover_and_no_conflict() -> None
     alone = heir | {"spec": {"model": {"uri": "hf://a/b", "name": "chat"}}}
     for other, reason in ((holder, "NameHandover"), (keeper, "NameConflict")):
         wanted = spec(model={"uri": "hf://a/b", "name": "chat"})
-        found = plan(Owner("team", "a", "a"), alone, wanted, SETTINGS, [alone, other], (), "1.0")
+        found = plan(Owner("team", "a", "a"), alone, acceptance.asked(wanted, SETTINGS), [alone, other], (), "1.0")
         assert found.refused is not None
         assert found.refused.reason == reason
 
@@ -188,14 +194,14 @@ def test_a_name_that_leaves_is_told_with_its_time_and_then_until_it_is_proven(
 )
 def test_pods_keep_a_name_that_leaves_for_its_time(before: list[Object], stays: bool) -> None:
     stored = (Registration("tiny", NameKind.MODEL), Registration("old", NameKind.ALIAS))
-    found = registered.served(WANTED[:1], stored, before, NOW, 0)
+    found = registered.served(WANTED[:1], stored, before, NOW, Room())
     assert found == (stored if stays else WANTED[:1])
 
 
 def test_a_new_name_of_the_model_comes_before_its_old_one() -> None:
     before = [{"name": "anna", "kind": "Model", "state": "Registered"}]
     stored = (Registration("anna", NameKind.MODEL),)
-    found = registered.served((Registration("berta", NameKind.MODEL),), stored, before, NOW, 0)
+    found = registered.served((Registration("berta", NameKind.MODEL),), stored, before, NOW, Room())
     assert [(one.name, one.kind.value) for one in found] == [("berta", "Model"), ("anna", "Alias")]
 
 
@@ -203,7 +209,7 @@ def test_adapters_that_leave_take_no_room_from_those_that_are_wanted() -> None:
     old, new = (Registration(name, NameKind.ADAPTER, uri=f"hf://org/{name}") for name in ("old", "new"))
     before = [BEFORE[0], {"name": "old", "kind": "Adapter", "state": "Registered"}]
     for room, adapters in ((2, (new, old)), (1, (new,))):
-        assert registered.served((WANTED[0], new), (WANTED[0], old), before, NOW, room) == (WANTED[0], *adapters)
+        assert registered.served((WANTED[0], new), (WANTED[0], old), before, NOW, Room(room)) == (WANTED[0], *adapters)
 
 
 def test_what_is_refused_keeps_the_time_of_a_name_that_leaves() -> None:

@@ -17,7 +17,7 @@ from arriero_operator.render.children import Owner
 from arriero_operator.render.inputs import Inputs, pod_inputs
 from arriero_operator.revisions import Rejection, stillborn, wanted
 from arriero_operator.settings import Profile
-from tests.operator.reconcile.made import KILLED, NEW, NOT_FOUND, OLD, START, loading, pod, ready, running
+from tests.operator.reconcile.made import KILLED, NEW, NOT_FOUND, OLD, START, chosen, loading, pod, ready, running
 from tests.operator.reconcile.test_rollout import deployment, old, quota, unplaced
 
 NO_ROOM = failure("AcceleratorsUnavailable", "Insufficient nvidia.com/gpu")
@@ -169,6 +169,7 @@ def test_a_revision_is_rendered_anew_with(
     pods: list[PodFacts], served: tuple[str, ...], now: Inputs, anew: bool
 ) -> None:
     owner = Owner("default", "tiny", "uid")
-    stored = [wanted(owner, MADE, [], "1.0").record, wanted(owner, inputs("runtime:1", own="mine:1"), [], "1.0").record]
+    made = (MADE, inputs("runtime:1", own="mine:1"))
+    stored = [wanted(owner, chosen(one), [], "1.0").record for one in made]
     found = stillborn(now, stored, pods, served)
     assert found == (stored[0] if anew else None)

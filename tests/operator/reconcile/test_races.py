@@ -17,11 +17,12 @@ from arriero_operator.render import children, names, service
 from arriero_operator.render.children import Owner
 from tests.operator.reconcile.models import model, read
 from tests.support.kubectl import Kubectl
+from tests.support.unasked import Unasked
 
 pytestmark = pytest.mark.control_plane
 
 
-class Meddler:
+class Meddler(Unasked):
     """An API server on which somebody makes `foreign` right after the operator has found that it is not there."""
 
     def __init__(self, kube: ApiServer, kubectl: Kubectl, foreign: Object) -> None:

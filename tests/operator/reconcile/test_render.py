@@ -17,6 +17,7 @@ from arriero_operator.render import arguments, children, names, service, templat
 from arriero_operator.render.children import Owner
 from arriero_operator.render.inputs import Inputs, pod_inputs
 from arriero_operator.settings import Profile
+from tests.operator.reconcile.made import chosen
 
 OWNER = Owner("team", "tiny", "uid-1")
 GPU = Profile(
@@ -191,19 +192,19 @@ def test_an_engine_switch_that_is_off_is_not_the_same_as_none() -> None:
 
 
 def test_a_stored_revision_is_applied_as_it_was_rendered() -> None:
-    first = revisions.wanted(OWNER, inputs(), [], "1.0")
+    first = revisions.wanted(OWNER, chosen(inputs()), [], "1.0")
     newer = Profile(**{name: getattr(GPU, name) for name in GPU.__slots__} | {"image": "runtime:2"})
-    again = revisions.wanted(OWNER, inputs(newer), [first.record], "2.0")
+    again = revisions.wanted(OWNER, chosen(inputs(newer)), [first.record], "2.0")
     assert again.template == first.template
     assert again.record == first.record
-    other = revisions.wanted(OWNER, inputs(engine={"maxModelLen": 9}), [first.record], "2.0")
+    other = revisions.wanted(OWNER, chosen(inputs(engine={"maxModelLen": 9})), [first.record], "2.0")
     assert other.record["revision"] == 2
     assert other.record["data"]["operatorVersion"] == "2.0"
 
 
 def test_children_belong_to_the_model_and_block_no_deletion() -> None:
     content = Registrations((Registration("tiny", NameKind.MODEL),))
-    revision = revisions.wanted(OWNER, inputs(), [], "1.0")
+    revision = revisions.wanted(OWNER, chosen(inputs()), [], "1.0")
     for child in (
         service.service(OWNER, Service()),
         children.registrations(OWNER, "abc", content, "2026-01-01T00:00:00Z"),

@@ -8,11 +8,12 @@ from arriero_operator.cache import Cache
 from arriero_operator.kube.protocol import EVENTS, PODS, Kind, Object, Objects
 from arriero_operator.render import names
 from arriero_operator.shutdown import LOOK_AGAIN, Farewells
+from tests.support.unasked import Unasked
 
 KEY = ("team", "tiny")
 
 
-class FakeKube:
+class FakeKube(Unasked):
     """Takes Events, and nothing else."""
 
     def __init__(self) -> None:

@@ -1,0 +1,60 @@
+"""What the chart's policy does not allow the authors of InferenceModels. Profiles are the platform's own."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from arriero_api import uris
+from arriero_api.types import PodTemplate, Spec
+from arriero_operator.limits import Policy
+
+
+def forbidden(spec: Spec, policy: Policy) -> Iterator[str]:
+    """Each field with what is not allowed about it."""
+    if spec.pod_template is not None and not policy.pod_template:
+        yield "spec.podTemplate: none is allowed"
+    if spec.service.type not in policy.service_types:
+        yield f"spec.service.type: {spec.service.type} is not one of {', '.join(policy.service_types) or 'none'}"
+    if spec.model.trust_remote_code and not policy.trust_remote_code:
+        yield "spec.model.trustRemoteCode: code of models is not run"
+    if policy.images is not None:
+        for place, image in _images(spec):
+            if not _begins(image, policy.images):
+                yield f"{place}: {image} does not begin with one of {_listed(policy.images)}"
+    if policy.sources is not None:
+        for place, uri in _sources(spec):
+            if not _begins(uri, policy.sources):
+                yield f"{place}: {uri} does not begin with one of {_listed(policy.sources)}"
+
+
+def _images(spec: Spec) -> Iterator[tuple[str, str]]:
+    if spec.image:
+        yield "spec.image", spec.image
+    if uris.parse(spec.model.uri).scheme == uris.OCI:
+        yield "spec.model.uri", uris.parse(spec.model.uri).location
+    yield from _containers(spec.pod_template)
+
+
+def _containers(template: PodTemplate | None) -> Iterator[tuple[str, str]]:
+    found: dict[str, Any] = (template.spec or {}) if template else {}
+    for part in ("initContainers", "containers"):
+        for one in found.get(part) or ():
+            if one.get("image"):
+                yield f"spec.podTemplate.spec.{part}[{one['name']}].image", str(one["image"])
+    for volume in found.get("volumes") or ():
+        image = volume.get("image")
+        if isinstance(image, dict) and image.get("reference"):
+            yield f"spec.podTemplate.spec.volumes[{volume['name']}].image", str(image["reference"])
+
+
+def _sources(spec: Spec) -> Iterator[tuple[str, str]]:
+    yield "spec.model.uri", str(uris.parse(spec.model.uri))
+    for one in (spec.lora.adapters or ()) if spec.lora else ():
+        yield f"spec.lora.adapters[{one.name}].uri", one.uri
+
+
+def _begins(text: str, allowed: Iterable[str]) -> bool:
+    return any(text.startswith(one) for one in allowed)
+
+
+def _listed(allowed: Iterable[str]) -> str:
+    return ", ".join(allowed) or "nothing"

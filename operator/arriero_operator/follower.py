@@ -1,0 +1,76 @@
+"""Which objects of a kind and namespace there are, and in which version: followed by a watch of their metadata."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from arriero_api import labels
+from arriero_operator.kube.errors import KubeError
+from arriero_operator.kube.protocol import Kind, Kube, Object
+
+_log = logging.getLogger(__name__)
+
+FOREIGN: Final = f"{labels.MANAGED_BY}!={labels.MANAGED_BY_VALUE}"
+"""The operator's own objects are not followed here."""
+_FIRST: Final = 1.0
+_LONGEST: Final = 60.0
+"""Seconds between two tries while the watch cannot be had."""
+
+
+class Follower:
+    """Follows from its first use on, until `stop`. `versions` are resourceVersions by name."""
+
+    def __init__(self, kube: Kube, kind: Kind, namespace: str, changed: Callable[[str], None]) -> None:
+        self._kube = kube
+        self._kind = kind
+        self._namespace = namespace
+        self._changed = changed
+        self.versions: dict[str, str] = {}
+        self.synced = asyncio.Event()
+        self._task = asyncio.create_task(self._run(), name=f"follow {kind.plural} {namespace}")
+
+    def stop(self) -> None:
+        """Follow no more."""
+        self._task.cancel()
+
+    async def _run(self) -> None:
+        pause = _FIRST
+        while True:
+            try:
+                await self._follow()
+                pause = _FIRST
+            except KubeError as error:
+                _log.warning("Watch of references failed", extra={"kind": self._kind.kind, "error": str(error)})
+                await asyncio.sleep(pause)
+                pause = min(_LONGEST, pause * 2)
+
+    async def _follow(self) -> None:
+        """One list and the watch that begins with it."""
+        async for event in self._kube.follow(self._kind, self._namespace, FOREIGN):
+            match event["type"]:
+                case "LISTED":
+                    self._listed(event["items"])
+                case "ADDED" | "MODIFIED":
+                    self._take(event["object"])
+                case "DELETED":
+                    self._drop(event["object"]["metadata"]["name"])
+                case "ERROR":
+                    return  # out of date: list anew
+
+    def _listed(self, items: list[Object]) -> None:
+        for name in self.versions.keys() - {one["metadata"]["name"] for one in items}:
+            self._drop(name)
+        for one in items:
+            self._take(one)
+        self.synced.set()
+
+    def _take(self, obj: Object) -> None:
+        name, version = obj["metadata"]["name"], obj["metadata"]["resourceVersion"]
+        if self.versions.get(name) != version:
+            self.versions[name] = version
+            self._changed(name)
+
+    def _drop(self, name: str) -> None:
+        if self.versions.pop(name, None) is not None:
+            self._changed(name)

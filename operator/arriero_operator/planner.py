@@ -1,0 +1,106 @@
+"""The plan for a model, with what has to be looked up for it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from importlib import metadata
+from typing import Final
+
+from arriero_operator.cache import Cache
+from arriero_operator.decide import acceptance
+from arriero_operator.decide.acceptance import Asked
+from arriero_operator.decide.plan import Plan, plan
+from arriero_operator.imagerolls import ImageRolls
+from arriero_operator.keys import Key
+from arriero_operator.kube.protocol import Kube
+from arriero_operator.lineage import Seen
+from arriero_operator.observe import Observed, revisions_of
+from arriero_operator.outside import Outside
+from arriero_operator.render import names, template
+from arriero_operator.render.inputs import Inputs
+from arriero_operator.render.references import CLAIM, CONFIG_MAP, Reference, references
+from arriero_operator.revisions import hash_of
+from arriero_operator.settings import Settings
+from arriero_operator.trial import AGAIN, Trials
+
+VERSION: Final = metadata.version("arriero")
+"""Recorded in every revision that this operator renders."""
+
+
+class Planner:
+    """Plans for models; calls `changed` with the key of one whose plan may have become another."""
+
+    def __init__(self, kube: Kube, cache: Cache, settings: Settings, changed: Callable[[Key], None]) -> None:
+        self._cache = cache
+        self._settings = settings
+        self._outside = Outside(kube, settings.reads, changed)
+        self._rolls = ImageRolls(cache, settings, changed)
+        self._trials = Trials(kube)
+        self._needed: dict[Key, tuple[str, tuple[Reference, ...]]] = {}
+
+    async def plan(self, observed: Observed) -> Plan:
+        """Raises KubeError."""
+        asked = acceptance.asked(observed.spec, self._settings)
+        if asked.inputs is None or asked.refused is not None:
+            return self._planned(observed, asked, Seen())
+        seen = await self._outside.look(observed.key, self._references(observed, asked), observed.spec.replicas)
+        found = self._rolling(observed, asked, seen, self._planned(observed, asked, seen))
+        return await self._tried(observed, found)
+
+    def forget(self, key: Key) -> None:
+        """The model is gone."""
+        self._outside.forget(key)
+        self._trials.forget(key)
+        self._rolls.passed(key)
+        self._needed.pop(key, None)
+
+    def _planned(self, observed: Observed, asked: Asked, seen: Seen, *, rolling: bool = False) -> Plan:
+        neighbours = self._cache.models(observed.key[0])
+        stored = revisions_of(self._cache, observed)
+        return plan(observed.owner, observed.model, asked, neighbours, stored, VERSION, seen, rolling)
+
+    def _rolling(self, observed: Observed, asked: Asked, seen: Seen, found: Plan) -> Plan:
+        """The same with the profile's image, where it is the model's turn."""
+        if self._settings.changes.images != "OneByOne" or asked.inputs is None:
+            return found
+        if not found.outdated or found.refused is not None or observed.spec.paused:
+            self._rolls.passed(observed.key)
+            return found
+        if not self._rolls.may(observed.key, asked.inputs.default_image):
+            return found
+        return self._planned(observed, asked, seen, rolling=True)
+
+    async def _tried(self, observed: Observed, found: Plan) -> Plan:
+        """Refused, where the API server does not take the pods of a new revision."""
+        if found.revision is None or found.inputs is None or not found.inputs.pod_templates or observed.spec.paused:
+            return found
+        if any(hash_of(one) == found.revision.hash for one in revisions_of(self._cache, observed)):
+            return found
+        why = await self._trials.refusal(observed.owner, found.revision)
+        if why is None:
+            return found
+        return Plan(found.names, found.lost, why, profile=found.profile, retry_after=AGAIN)
+
+    def _references(self, observed: Observed, asked: Asked) -> tuple[Reference, ...]:
+        """What the pods refer to, but for what the operator makes itself."""
+        assert asked.inputs is not None
+        known = self._needed.get(observed.key)
+        if known is not None and known[0] == asked.inputs.hash:
+            return known[1]
+        inputs = replace(asked.inputs, changed="", rolled_image="")
+        name = observed.owner.name
+        own = {(CONFIG_MAP, names.revisioned(name, inputs.hash))}
+        if inputs.own_cache_claim:
+            own.add((CLAIM, names.cache_claim(name)))
+        try:
+            found = references(template.pod_template(name, inputs), _followed(name, inputs))
+        except (AttributeError, KeyError, TypeError):
+            found = ()  # a malformed podTemplate: the API server says what is wrong with it
+        needed = tuple(one for one in found if (one.kind, one.name) not in own)
+        self._needed[observed.key] = (inputs.hash, needed)
+        return needed
+
+
+def _followed(name: str, inputs: Inputs) -> list[str]:
+    """Volumes with Secrets that the runtime reads again when they change: those that the operator made itself."""
+    own = template.own_template(name, inputs)["spec"]["volumes"]
+    return [str(one["name"]) for one in own if "secret" in one or "projected" in one]

@@ -1,0 +1,17 @@
+"""Parts of the API server's protocol that a fake does not have, for tests that never use them."""
+
+from collections.abc import AsyncIterator
+
+from arriero_operator.kube.protocol import Kind, Object
+
+
+class Unasked:
+    """A base of fakes: whoever uses these parts has the wrong fake."""
+
+    def follow(self, kind: Kind, namespace: str, labels: str = "") -> AsyncIterator[Object]:
+        """Not there."""
+        raise AssertionError(f"this fake follows no {kind.plural}")
+
+    async def try_apply(self, kind: Kind, obj: Object, *, manager: str) -> None:
+        """Not there."""
+        raise AssertionError(f"this fake tries no {kind.plural}")
