@@ -101,16 +101,18 @@ class Rollouts:
         known, words = self._exclusive.get(key, ("", ""))
         if known == revision.hash:
             return words
-        words = ""
+        words, absent = "", False
         for name in claims_of(revision.template):
             try:
                 claim = await self._kube.get(CLAIMS, key[0], name)
             except NotFound:
-                continue  # what the scheduler says of it is told
+                absent = True  # what the scheduler says of it is told
+                continue
             modes = set(claim.get("spec", {}).get("accessModes") or ())
             if modes and modes <= _ONE:
                 words = f"the claim {name!r} may be mounted by one pod or node only ({', '.join(sorted(modes))})"
-        self._exclusive[key] = (revision.hash, words)
+        if not absent:
+            self._exclusive[key] = (revision.hash, words)
         return words
 
 

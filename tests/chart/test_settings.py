@@ -28,12 +28,21 @@ def test_every_value_for_models_reaches_the_operator() -> None:
             "dtype": "float16",
             "enforceEager": True,
             "maxNumSeqs": 8,
+            "tensorParallelSize": 2,
+            "gpuMemoryUtilization": 0.85,
+            "toolCallParser": "hermes",
+            "chatTemplate": {"inline": "{{ messages }}"},
+            "envFrom": [{"configMapRef": {"name": "proxy"}}],
             "args": ["--kv-cache-dtype=fp8"],
             "env": [{"name": "A", "value": "b"}],
         },
         "nodeSelector": {"pool": "gpu"},
         "tolerations": [{"key": "gpu", "operator": "Exists"}],
         "runtimeClassName": "rocm",
+        "affinity": {"nodeAffinity": {}},
+        "topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}],
+        "priorityClassName": "serving",
+        "imagePullSecrets": [{"name": "regcred"}],
     }
     values = {
         "watchNamespaces": ["team-a"],
@@ -54,6 +63,9 @@ def test_every_value_for_models_reaches_the_operator() -> None:
     assert amd.node_selector == {"pool": "gpu"}
     assert amd.tolerations == ({"key": "gpu", "operator": "Exists"},)
     assert amd.runtime_class_name == "rocm"
+    assert amd.affinity == {"nodeAffinity": {}}
+    assert [one["topologyKey"] for one in amd.topology_spread_constraints] == ["zone"]
+    assert (amd.priority_class_name, amd.image_pull_secrets) == ("serving", ("regcred",))
 
 
 def test_a_profile_of_ones_own_needs_nothing_but_an_image() -> None:

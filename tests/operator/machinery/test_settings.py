@@ -21,6 +21,10 @@ profiles:
     nodeSelector: {pool: gpu}
     tolerations: [{key: gpu, operator: Exists}]
     runtimeClassName: nvidia
+    affinity: {nodeAffinity: {}}
+    topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]
+    priorityClassName: serving
+    imagePullSecrets: [{name: regcred}]
   small:
     image: registry.example/runtime:1
     resources: {}
@@ -43,6 +47,9 @@ def test_every_key_reaches_the_settings() -> None:
     assert (profile.shared_memory, profile.runtime_class_name) == ("2Gi", "nvidia")
     assert profile.node_selector == {"pool": "gpu"}
     assert profile.tolerations == ({"key": "gpu", "operator": "Exists"},)
+    assert profile.affinity == {"nodeAffinity": {}}
+    assert [one["topologyKey"] for one in profile.topology_spread_constraints] == ["zone"]
+    assert (profile.priority_class_name, profile.image_pull_secrets) == ("serving", ("regcred",))
 
 
 def test_what_a_profile_leaves_out_is_nothing_special() -> None:
@@ -69,6 +76,8 @@ def test_what_a_profile_leaves_out_is_nothing_special() -> None:
         ("value: b", "valeu: b", r"profiles\.cpu\.engine\.env\.0\.valeu: unknown key"),
         ("imagePullPolicy: Always", "imagePullPolicy: Often", "profiles.cpu.imagePullPolicy: "),
         ("nodeSelector", "nodeSelectors", "profiles.cpu.nodeSelectors: unknown key"),
+        ("[{name: regcred}]", "[regcred]", "profiles.cpu.imagePullSecrets.0: "),
+        ("[{name: regcred}]", "[{secret: regcred}]", r"profiles\.cpu\.imagePullSecrets\.0\.name: missing"),
     ],
 )
 def test_a_wrong_key_is_named(old: str, new: str, complaint: str) -> None:
