@@ -31,6 +31,10 @@ def worker(*texts: str) -> list[str]:
             "utilization (0.9, 21.3 GiB).",
             "AcceleratorMemoryTooSmall",
         ),
+        (
+            "ValueError: World size (8) is larger than the number of available GPUs (4) in this node. If this is so.",
+            "InvalidArguments",
+        ),
         ("OSError: [Errno 28] No space left on device: '/dev/shm/psm_1'", "SharedMemoryTooSmall"),
         ("OSError: /models/x does not appear to have a file named tokenizer.json.", "ModelIncomplete"),
         ("RuntimeError: CUDA error: an illegal memory access was encountered", UNKNOWN),

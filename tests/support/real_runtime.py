@@ -72,9 +72,14 @@ class RealRuntime(RuntimeProcess):
         """Of the model's API."""
         return f"http://127.0.0.1:{self.serve_port}"
 
-    def engine_core(self) -> int:
-        """The process id of the engine core."""
-        (found,) = [pid for pid in self.below() if _title(pid).startswith("VLLM::EngineCore")]
+    def titled(self, title: str) -> int:
+        """The process id of the engine's process that calls itself so."""
+        (found,) = [pid for pid in self.below() if _title(pid).startswith(title)]
+        return found
+
+    def server(self) -> int:
+        """The process id of the supervisor's child."""
+        (found,) = [pid for pid in self.below() if "arriero_runtime.server" in _title(pid)]
         return found
 
 

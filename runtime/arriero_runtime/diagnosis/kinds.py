@@ -89,6 +89,18 @@ KINDS: Final[tuple[Kind, ...]] = (
         "--tensor-parallel-size {size} does not divide the model's {heads} attention heads",
         {"argument=--tensor-parallel-size": "argument"},
     ),
+    _kind(
+        "InvalidArguments",
+        r"Not enough allowed NUMA nodes to bind threads of (?P<size>\d+) local CPUWorkers",
+        "--tensor-parallel-size and its like ask for {size} NUMA nodes, which is more than the pod has",
+        {"argument=--tensor-parallel-size": "argument"},
+    ),
+    _kind(
+        "InvalidArguments",
+        r"World size \((?P<size>\d+)\) is larger than the number of available GPUs \((?P<there>\d+)\)",
+        "--tensor-parallel-size and its like ask for {size} accelerators and the pod has {there}",
+        {"argument=--tensor-parallel-size": "argument"},
+    ),
     # Context and memory
     _kind(
         "ContextTooLong",
@@ -166,6 +178,18 @@ KINDS: Final[tuple[Kind, ...]] = (
         "{folder} has no {file}",
     ),
     _kind("ModelIncomplete", r"Can't load tokenizer for '(?P<folder>[^']*)'", "{folder} has no usable tokenizer"),
+    _kind(
+        "ModelIncomplete",
+        r"JSONDecodeError: (?P<what>.+)",
+        "The tokenizer's files are no JSON: {what}",
+        frames=r"tokenizer|tokenization",
+    ),
+    _kind(
+        "ModelIncomplete",
+        r"JSONDecodeError: (?P<what>.+)|It looks like the config file at '(?P<file>[^']*)' is not a valid JSON file",
+        "config.json is no JSON: {what}{file}",
+        frames=r"config",
+    ),
     _kind(
         "ModelNotFound", r"HFValidationError: Repo id must be .*?'(?P<folder>/[^']*)'", "There is no folder {folder}"
     ),

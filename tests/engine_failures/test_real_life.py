@@ -1,0 +1,104 @@
+"""Ends of a real engine that serves: death and hang are told apart, told from work, explained, and leave nothing."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from arriero_api.contract import Failure
+from arriero_runtime.supervisor import exitcodes
+from tests.models import smollm2, tiny
+from tests.support.real_runtime import NAME, START_SECONDS, RealRuntime
+from tests.support.runtime_process import until
+from tests.support.streams import Streams
+
+pytestmark = pytest.mark.full
+
+ENDLESS = {"model": NAME, "prompt": "Once", "max_tokens": 1000, "ignore_eos": True, "stream": True}
+Start = Callable[..., RealRuntime]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts runtimes until they are ready; they are gone after the test."""
+    started: list[RealRuntime] = []
+
+    def ready(model: Path, *engine: str) -> RealRuntime:
+        started.append(RealRuntime(tmp_path, model, engine=engine))
+        started[-1].until_ready(START_SECONDS)
+        return started[-1]
+
+    yield ready
+    for runtime in started:
+        runtime.clean()
+
+
+def explained(runtime: RealRuntime, below: list[int], code: int) -> Failure:
+    """The failure that it left, after it has ended with everything below it."""
+    assert runtime.ended(30) == code, runtime.text()[-2000:]
+    assert not [pid for pid in below if Path(f"/proc/{pid}").exists()]
+    failure = runtime.failure()
+    assert failure is not None and failure.remedy
+    return failure
+
+
+@pytest.mark.parametrize("streams", [0, 8])
+@pytest.mark.parametrize("victim", ["engine core", "worker", "server"])
+def test_a_process_that_is_killed_is_a_death(start: Start, victim: str, streams: int) -> None:
+    runtime = start(tiny())
+    below = runtime.below()
+    titles = {"engine core": "VLLM::EngineCore", "worker": "VLLM::Worker"}
+    pid = runtime.titled(titles[victim]) if victim in titles else runtime.server()
+    with Streams(runtime.serve_port, "/v1/completions", ENDLESS, streams) as held:
+        held.until_all_began(60)
+        os.kill(pid, signal.SIGKILL)
+        killed = time.monotonic()
+        until(lambda: runtime.get("/readyz")[0] != 200, "out of readiness")
+        assert time.monotonic() - killed < 10
+        failure = explained(runtime, below, exitcodes.DIED)
+        held.read(5)
+        assert held.open == 0
+    assert failure.reason == "EngineDied"
+    assert ("SIGKILL" in failure.message) == (victim == "server")
+
+
+def test_a_stopped_engine_is_hung_and_one_that_goes_on_is_not(start: Start) -> None:
+    runtime = start(tiny())
+    below, core = runtime.below(), runtime.titled("VLLM::EngineCore")
+    with Streams(runtime.serve_port, "/v1/completions", ENDLESS, 3) as held:
+        held.until_all_began(60)
+        os.kill(core, signal.SIGSTOP)
+        stopped = time.monotonic()
+        until(lambda: "no step" in runtime.get("/readyz")[1], "not ready", 60)
+        assert time.monotonic() - stopped > 28
+        os.kill(core, signal.SIGCONT)
+        until(lambda: runtime.get("/readyz")[0] == 200, "ready again", 20)
+    with Streams(runtime.serve_port, "/v1/completions", ENDLESS, 3) as held:
+        held.until_all_began(60)
+        os.kill(core, signal.SIGSTOP)
+        stopped = time.monotonic()
+        until(lambda: runtime.process.poll() is not None, "ended", 180)
+        assert 115 < time.monotonic() - stopped < 160
+        held.read(5)
+        assert held.open == 0
+    failure = explained(runtime, below, exitcodes.HUNG)
+    assert failure.reason == "EngineHung"
+    assert "no step" in failure.message
+
+
+def test_a_busy_engine_is_neither_hung_nor_out_of_readiness(start: Start) -> None:
+    runtime = start(smollm2(), "--max-model-len=4096")
+    prompt = {**ENDLESS, "prompt": [7] * 3900, "max_tokens": 4}
+    longest = 0.0
+    with Streams(runtime.serve_port, "/v1/completions", prompt, 8) as held:
+        deadline = time.monotonic() + 240
+        while held.open and time.monotonic() < deadline:
+            held.read(0.5)
+            assert runtime.get("/readyz")[0] == 200
+            metrics = runtime.get("/metrics")[1]
+            longest = max(longest, float(metrics.split("\narriero_runtime_stuck_seconds ")[1].split()[0]))
+        assert (held.open, held.done) == (0, 8)
+    print(f"longest time without a step: {longest:.1f} s")
