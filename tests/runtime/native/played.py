@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from arriero_runtime.engine.protocol import Receive, Scope, Send
+from arriero_runtime.engine.protocol import Receive, Scope, Send, Tokens
 from tests.runtime.server.harness import Running, options_for, running, write_names
 from tests.runtime.server.scripted import ScriptedEngine, body_of
 
@@ -157,9 +157,12 @@ class Native:
 
 
 @asynccontextmanager
-async def native(tmp_path: Path, *, paths: frozenset[str] = LLM, extra: Sequence[str] = ()) -> AsyncIterator[Native]:
+async def native(
+    tmp_path: Path, *, paths: frozenset[str] = LLM, extra: Sequence[str] = (), vocabulary: Tokens | None = None
+) -> AsyncIterator[Native]:
     """A server that is ready."""
     engine = PlayedEngine(paths)
+    engine.vocabulary = vocabulary
     options = options_for(tmp_path, extra)
     write_names(options.registrations, "one", "two")
     async with running(options, engine=engine) as server:

@@ -288,3 +288,12 @@ async def test_arguments_of_an_earlier_call_that_are_no_object_are_400(stack: Na
     status, body = await ask(stack, messages=[USER, {"role": "assistant", "content": "", "tool_calls": [bad]}])
     assert status == 400
     assert "messages[1].tool_calls[0].arguments" in body["detail"]
+
+
+@pytest.mark.parametrize("arguments", ['{"place": NaN}', '{"place": "\\ud800"}', '{"place": 1e999}'])
+async def test_arguments_that_cannot_be_sent_on_are_text(stack: Native, arguments: str) -> None:
+    stack.script.always(Answer(chat(content=None, finish="tool_calls", tool_calls=[call(arguments=arguments)])))
+    status, body = await ask(stack)
+    assert status == 200
+    assert body["completion_message"]["tool_calls"] == []
+    assert arguments in body["completion_message"]["content"]

@@ -1,0 +1,1 @@
+"""Real clients against a live server with the real engine."""
