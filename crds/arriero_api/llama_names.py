@@ -67,6 +67,12 @@ def names_of(repository: str) -> tuple[str, ...]:
     return tuple(name for name, found in REPOSITORIES.items() if found.casefold() == wanted)
 
 
+def repository_of(name: str) -> str:
+    """The repository that a name means, in any way to write it (see `means`); empty for a name of something else."""
+    exact = REPOSITORIES.get(name)
+    return exact or next((found for found in REPOSITORIES.values() if means(name, found)), "")
+
+
 def means(name: str, repository: str) -> bool:
     """Whether `name` is another way to write this repository: itself, without its organisation, or a Llama Stack name.
 

@@ -18,7 +18,9 @@ class ServeOptions:
     """`arriero-runtime serve`, parsed. Times are in seconds; `engine_args` are vLLM's flags as they were written.
 
     Empty parsers are chosen by the runtime, pod.NO_PARSER is none. `max_tokens` 0 is no cap; no `api_key_file`:
-    everybody may ask. `shared_cache`: other pods use the cache folder too.
+    everybody may ask. `shared_cache`: other pods use the cache folder too. `allow_registration`: clients say which
+    model is served, and `model` is empty. `credentials` names the Secret that the model's source is asked with, empty
+    for none; `credentials_dir` has a folder for each Secret.
     """
 
     model: str
@@ -41,6 +43,9 @@ class ServeOptions:
     max_tokens: int = 0
     api_key_file: Path | None = None
     shared_cache: bool = False
+    allow_registration: bool = False
+    credentials: str = ""
+    credentials_dir: Path = Path(pod.CREDENTIALS_DIR)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -52,8 +57,9 @@ def parse(argv: Sequence[str]) -> ServeOptions:
     """The options in `argv` (without the program's name). Raises UsageError; SystemExit after `--help`."""
     ours, engine_args = _split(argv)
     found = _parser().parse_args(ours)
+    _require_one_way(found)
     return ServeOptions(
-        model=found.model,
+        model=found.model or "",
         revision=found.revision,
         registrations=found.registrations,
         cache_dir=found.cache_dir,
@@ -73,7 +79,18 @@ def parse(argv: Sequence[str]) -> ServeOptions:
         max_tokens=found.max_tokens,
         api_key_file=found.api_key_file,
         shared_cache=found.shared_cache,
+        allow_registration=found.allow_registration,
+        credentials=found.credentials,
+        credentials_dir=found.credentials_dir,
     )
+
+
+def _require_one_way(found: argparse.Namespace) -> None:
+    """The model is named here, or by clients."""
+    if found.allow_registration and (found.model or found.revision):
+        raise UsageError("--allow-registration: clients name the model; remove --model and --revision")
+    if not found.allow_registration and not found.model:
+        raise UsageError("the following arguments are required: --model (see arriero-runtime serve --help)")
 
 
 def termination_log(argv: Sequence[str]) -> Path:
@@ -101,12 +118,19 @@ def _parser() -> argparse.ArgumentParser:
     serve = parser.add_subparsers(dest="command", required=True, parser_class=_Parser).add_parser(
         "serve",
         help="serve one model under its names",
-        usage="%(prog)s --model URI [options] [-- VLLM FLAGS]",
+        usage="%(prog)s (--model URI | --allow-registration) [options] [-- VLLM FLAGS]",
         epilog="Everything after -- goes to vLLM.",
         allow_abbrev=False,
     )
     add = serve.add_argument
-    add("--model", required=True, type=_not_empty, metavar="URI", help="hf://owner/name, pvc://… or file:///folder")
+    add("--model", type=_not_empty, metavar="URI", help="hf://owner/name, s3://bucket/folder, file:///folder, …")
+    add(
+        "--allow-registration",
+        action="store_true",
+        help="start without a model; clients register and unregister it: POST and DELETE on /v1/models",
+    )
+    add("--credentials", default="", metavar="SECRET", help="ask the source with this folder of --credentials-dir")
+    add("--credentials-dir", type=Path, default=Path(pod.CREDENTIALS_DIR), help="(default: %(default)s)")
     add("--revision", default="", help="branch, tag or commit of the repository (default: its main branch)")
     add(
         "--registrations",

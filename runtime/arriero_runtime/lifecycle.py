@@ -1,6 +1,7 @@
 """The life cycle of the one model of a pod: which phase it is in, how far it has come, what it serves.
 
-Empty → Resolving → Downloading → Loading → Warming → Ready → Draining → Empty, or Failed from anywhere.
+Empty → Resolving → Downloading → Loading → Warming → Ready → Draining → Empty, or Failed from anywhere. Where clients
+register models, Failed is followed by Empty, and the failure is told until the next start.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,7 +18,7 @@ _NEXT: Final[dict[Phase, frozenset[Phase]]] = {
     Phase.WARMING: frozenset({Phase.READY, Phase.DRAINING}),
     Phase.READY: frozenset({Phase.DRAINING}),
     Phase.DRAINING: frozenset({Phase.EMPTY}),
-    Phase.FAILED: frozenset(),
+    Phase.FAILED: frozenset({Phase.EMPTY}),
 }
 
 
@@ -44,14 +45,19 @@ class LifeCycle:
         """The next phase. Raises TransitionError where the life cycle has no such step."""
         if phase not in _NEXT[self.phase]:
             raise TransitionError(f"no way from {self.phase} to {phase}")
-        self._change(replace(self._status, phase=phase, progress=Progress(None, message)))
+        changed = replace(self._status, phase=phase, progress=Progress(None, message))
+        if phase is Phase.RESOLVING:
+            changed = replace(changed, failure=None)
+        elif phase is Phase.EMPTY:
+            changed = replace(changed, commit="", effective={})
+        self._change(changed)
 
     def progress(self, message: str, percent: int | None = None) -> None:
         """How far the current phase has come; says nothing new when nothing has changed."""
         self._change(replace(self._status, progress=Progress(percent, message)))
 
     def fail(self, failure: Failure) -> None:
-        """Failed, for good: the first failure counts."""
+        """Failed: of several failures the first counts."""
         if self.phase is not Phase.FAILED:
             self._change(replace(self._status, phase=Phase.FAILED, progress=Progress(), failure=failure))
 

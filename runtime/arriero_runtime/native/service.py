@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from importlib import metadata
 from typing import Any, Final
 
-from arriero_runtime.engine.protocol import Scope, Send
+from arriero_runtime.engine.protocol import Receive, Scope, Send
 from arriero_runtime.native.errors import NATIVE
 from arriero_runtime.native.facts import PROVIDER_ID, PROVIDER_TYPE, Facts
 from arriero_runtime.native.text import to_json
@@ -23,7 +23,7 @@ class Service:
         self._facts = facts
         self._table = table
 
-    async def health(self, scope: Scope, send: Send) -> None:
+    async def health(self, scope: Scope, receive: Receive, send: Send) -> None:
         """OK, or 503 with what the model waits for."""
         if self._facts.ready:
             await _json(send, {"status": "OK"})
@@ -31,7 +31,7 @@ class Service:
             body = to_json({"status": "Error", "detail": self._words})
             await reply(send, 503, body, {"retry-after": str(RETRY_SECONDS)})
 
-    async def version(self, scope: Scope, send: Send) -> None:
+    async def version(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The runtime's own version."""
         try:
             found = metadata.version("arriero")
@@ -39,11 +39,11 @@ class Service:
             found = _UNINSTALLED
         await _json(send, {"version": found})
 
-    async def providers(self, scope: Scope, send: Send) -> None:
+    async def providers(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The one provider that there is."""
         await _json(send, {"data": [self._provider]})
 
-    async def provider(self, scope: Scope, send: Send) -> None:
+    async def provider(self, scope: Scope, receive: Receive, send: Send) -> None:
         """It alone; 400 for another, as Llama Stack says it."""
         name = scope["path"].removeprefix(f"{PROVIDERS}/")
         if name == PROVIDER_ID:
@@ -52,7 +52,7 @@ class Service:
             words = f"Invalid value: provider '{name}' does not exist; there is '{PROVIDER_ID}'."
             await Refusal(400, "", words).send(send, NATIVE)
 
-    async def routes(self, scope: Scope, send: Send) -> None:
+    async def routes(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Every route that this model can answer; all of them before that is known."""
         paths = self._facts.paths()
         data = [

@@ -1,17 +1,20 @@
 """Which Llama Stack route is answered by what."""
 
+from collections.abc import Callable
 from typing import Final
 
 from arriero_runtime.engine.protocol import Scope
 from arriero_runtime.native import models, service
-from arriero_runtime.native.asking import CHAT, COMPLETION, EMBEDDINGS
+from arriero_runtime.native.asking import EMBEDDINGS
+from arriero_runtime.native.chatting import CHAT, COMPLETION
 from arriero_runtime.native.errors import NATIVE, SILENT
 from arriero_runtime.native.facts import Facts
 from arriero_runtime.native.inference import Inference
 from arriero_runtime.native.models import Models
+from arriero_runtime.native.registering import Registering, Registrar
 from arriero_runtime.native.service import Service
 from arriero_runtime.native.undone import OPENAI_PREFIX, cannot_read_done, without_done
-from arriero_runtime.server.routes import PLAIN, Handler, Kind, Methods, Route
+from arriero_runtime.server.routes import PLAIN, Handler, Here, Kind, Methods, Route
 
 _OPENAI: Final = (CHAT, COMPLETION, "/v1/responses", EMBEDDINGS)
 """The routes that are also below /v1/openai."""
@@ -29,9 +32,11 @@ _LEAN_ON: Final = {
 class Native:
     """The Llama Stack routes of one server."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: Facts, registrar: Callable[[], Registrar | None] | None = None) -> None:
+        """`registrar` is given where clients register models."""
         own = Service(facts, self._overview)
         listing = Models(facts)
+        registered = Registering(listing, registrar) if registrar else None
         self._exact: dict[str, Methods] = {
             "/v1/health": {"GET": Route(Kind.HERE, here=own.health)},
             "/v1/version": {"GET": Route(Kind.HERE, here=own.version)},
@@ -50,6 +55,9 @@ class Native:
                 "GET": Route(Kind.LISTING, models.PATH, listing.get),
                 "DELETE": Route(Kind.HERE, here=listing.remove),
             }
+            if registered is not None:
+                self._exact[path] = _here(GET=registered.all, POST=registered.add)
+                self._below[path] = _here(GET=registered.get, DELETE=registered.remove)
         self._old = {path: {"POST": _silent(path)} for path in _OPENAI}
 
     def find(self, scope: Scope) -> Methods | None:
@@ -65,6 +73,11 @@ class Native:
                 return methods
         return None
 
+    @property
+    def paths(self) -> frozenset[str]:
+        """All of them, with {name} where a part is free."""
+        return frozenset(self._overview())
+
     def _overview(self) -> service.Table:
         below = {f"{parent}/{{name}}": methods for parent, methods in self._below.items()}
         everything = {**PLAIN, **self._exact, **below}
@@ -72,6 +85,10 @@ class Native:
             path: {method: _LEAN_ON.get(path, route.needs) for method, route in methods.items()}
             for path, methods in everything.items()
         }
+
+
+def _here(**handlers: Here) -> Methods:
+    return {method: Route(Kind.HERE, here=handler) for method, handler in handlers.items()}
 
 
 def _inference(own: Inference) -> dict[str, Methods]:

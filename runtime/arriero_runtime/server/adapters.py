@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from arriero_api import reasons
+from arriero_api import pod, reasons
 from arriero_api.contract import AdapterState, AdapterStatus, Failure, Registration
 from arriero_runtime.adapters.base import BaseModules
 from arriero_runtime.adapters.fit import check, refused
@@ -31,12 +31,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where adapters go: the engine, its model's URI and folder, and the cache."""
+    """Where adapters go: the engine, its model's URI and folder, the cache, and what sources are asked with."""
 
     engine: Engine
     model_uri: str
     model: Path
     cache_dir: Path
+    credentials_dir: Path = Path(pod.CREDENTIALS_DIR)
 
 
 @dataclass(slots=True)
@@ -44,6 +45,8 @@ class _Entry:
     wanted: Registration
     state: AdapterState = AdapterState.REGISTERING
     failure: Failure | None = None
+    commit: str = ""
+    """What the source led to; empty until it is known, and for sources without commits."""
     served: bool = False
     """The engine answers for the name, maybe with the weights of an earlier entry."""
     task: "asyncio.Task[None] | None" = None
@@ -68,7 +71,8 @@ class Adapters:
         before, self._entries = self._entries, {}
         for name, one in asked.items():
             known = before.get(name)
-            if known is not None and known.wanted == one and not _had_no_room(known):
+            if known is not None and _same(known, one) and not _had_no_room(known):
+                known.wanted = one
                 self._entries[name] = known
             else:
                 self._entries[name] = self._begin(one, known)
@@ -86,6 +90,11 @@ class Adapters:
         while any(entry.state is AdapterState.REGISTERING for entry in self._entries.values()):
             self._changed.clear()
             await self._changed.wait()
+
+    async def detach(self) -> None:
+        """The engine is about to end: nothing of it is kept."""
+        await self.close()
+        self._place = self._base = None
 
     async def close(self) -> None:
         """End what is under way."""
@@ -118,7 +127,7 @@ class Adapters:
         while True:
             try:
                 async with self._slots:
-                    await self._load(entry.wanted, place)
+                    await self._load(entry, place)
             except StartError as error:
                 self._failed(entry, error.failure)
             except Exception as error:
@@ -136,18 +145,22 @@ class Adapters:
             await asyncio.sleep(_PAUSES[min(tries, len(_PAUSES) - 1)])
             tries += 1
 
-    async def _load(self, wanted: Registration, place: Place) -> None:
+    async def _load(self, entry: _Entry, place: Place) -> None:
+        wanted = entry.wanted
         capacity = place.engine.lora
         if capacity is None:
             raise refused("AdapterNoCapacity", "the pod was made without spec.lora")
         if list(self._entries).index(wanted.name) >= capacity.max_loaded:
             raise refused("AdapterNoCapacity", f"the pod was made for {capacity.max_loaded} adapters")
-        folder = await asyncio.to_thread(source.obtain, wanted, place.model_uri, place.cache_dir)
-        await asyncio.to_thread(check, folder, self._base, capacity.max_rank)
+        found = await asyncio.to_thread(
+            source.obtain, wanted, place.model_uri, place.cache_dir, credentials_dir=place.credentials_dir
+        )
+        await asyncio.to_thread(check, found.folder, self._base, capacity.max_rank)
         try:
-            await place.engine.load_adapter(wanted.name, folder)
+            await place.engine.load_adapter(wanted.name, found.folder)
         except AdapterRefused as error:
             raise refused(error.reason, f"the engine refuses it: {error}") from error
+        entry.commit = found.commit
 
     def _failed(self, entry: _Entry, found: Failure) -> None:
         words = f"Adapter {entry.wanted.name} ({_shown(entry.wanted)}): {found.message}"
@@ -160,11 +173,26 @@ class Adapters:
     def _publish(self) -> None:
         self._life.adapters(
             tuple(
-                AdapterStatus(name, entry.wanted.uri, entry.wanted.revision, entry.state, entry.failure)
+                AdapterStatus(
+                    name, entry.wanted.uri, entry.wanted.revision, entry.state, entry.failure, _told_commit(entry)
+                )
                 for name, entry in self._entries.items()
             )
         )
         self._changed.set()
+
+
+def _same(known: _Entry, wanted: Registration) -> bool:
+    """Whether the entry asks for what is there or on its way: a commit that others were told of is no news to the pod
+    that found it out."""
+    if (known.wanted.entry, known.wanted.credentials) != (wanted.entry, wanted.credentials):
+        return False
+    return wanted.commit in ("", known.wanted.commit, known.commit)
+
+
+def _told_commit(entry: _Entry) -> str:
+    """Only of what is served; while another one is on its way, the one that was asked for."""
+    return entry.commit if entry.state is AdapterState.REGISTERED else entry.wanted.commit
 
 
 def _had_no_room(entry: _Entry) -> bool:

@@ -1,25 +1,43 @@
-"""From nothing to Ready: resolve, fetch, load, warm."""
+"""From nothing to Ready: resolve, fetch, load, warm. And back: everything of the model is given away."""
 
 import asyncio
-from dataclasses import dataclass
+import contextlib
+import gc
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Final, TypeVar
 
 from arriero_api.contract import Phase
+from arriero_runtime.checkpoint import whole
 from arriero_runtime.cli import ServeOptions
 from arriero_runtime.engine.protocol import Engine, EngineLoader
 from arriero_runtime.failing import start_error
 from arriero_runtime.lifecycle import LifeCycle
+from arriero_runtime.native.fitting import chat_of
 from arriero_runtime.server.adapters import Place
+from arriero_runtime.server.compiled import shelf
 from arriero_runtime.server.dispatch import Dispatcher
+from arriero_runtime.server.foretaste import Foretaste
 from arriero_runtime.server.names import Names
 from arriero_runtime.server.routes import ANSWERS
 from arriero_runtime.server.warming import warm
+from arriero_runtime.server.wish import Model
 from arriero_runtime.sources import obtain
+
+_AGAIN_SECONDS: Final = 0.2
+_ENGINE_SECONDS: Final = 7.0
+"""For an engine that is not wanted to end by itself."""
+_T = TypeVar("_T")
+
+
+class Withdrawn(Exception):
+    """The model is not wanted any more."""
 
 
 @dataclass
 class BringUp:
-    """One start. `engine` is there as soon as it is loaded, before it is warm."""
+    """One start at a time. `engine` is there as soon as it is loaded, before it is warm."""
 
     options: ServeOptions
     loader: EngineLoader
@@ -27,29 +45,124 @@ class BringUp:
     dispatcher: Dispatcher
     names: Names
     engine: Engine | None = None
+    _withdrawn: asyncio.Event = field(default_factory=asyncio.Event)
+    _keeping: "asyncio.Future[None] | None" = None
 
-    async def run(self, pin: str) -> Engine:
-        """A warm engine behind the dispatcher; `pin` is the commit to serve, if one is recorded. Raises StartError.
+    async def run(self, model: Model) -> Engine:
+        """A warm engine behind the dispatcher. Raises StartError, and Withdrawn; `free` then takes away what is left.
 
         Expects the phase Resolving.
         """
-        wanted = obtain.Wanted(self.options.model, self.options.revision, pin, self.options.cache_dir)
-        # Whichever finds a fault first ends the start.
-        resolved, _ = await asyncio.gather(obtain.resolve(wanted), self.loader.check_arguments())
-        self.life.commit(resolved.commit)
-        folder = await self._fetch(resolved)
+        self._withdrawn.clear()
+        foretaste = Foretaste(self.loader.flags)
+        try:
+            folder = await self._wanted(self._prepare(model, foretaste))
+        finally:
+            foretaste.close()
         self.life.enter(Phase.LOADING, "starting the engine")
-        engine = await self.loader.load(folder, self.names.current)
-        self.engine = engine
+        compiled = shelf(self.options, model.uri, self.loader.flags)
+        if compiled is not None:
+            await self._wanted(asyncio.to_thread(compiled.fill))
+        engine = self.engine = await self._load(folder, model.pooling)
         _refuse_useless(engine)
+        facts = self.dispatcher.facts
+        facts.llama = await chat_of(engine, self.options.chat_format, facts.repository)
         self.life.effective(engine.effective)
         self.names.attach(engine)
         self.dispatcher.attach(engine)
         self.life.enter(Phase.WARMING, "asking for a first answer")
-        await warm(engine)
-        await self._adapters(Place(engine, self.options.model, folder, self.options.cache_dir))
+        answer = await self._wanted(warm(engine))
+        self.dispatcher.facts.dimension = 0 if answer.blind is not None else len(answer.values)
+        await self._wanted(self._adapters(self._place(engine, model, folder)))
         self.life.enter(Phase.READY)
+        if compiled is not None:
+            self._keeping = asyncio.ensure_future(asyncio.to_thread(compiled.keep))
         return engine
+
+    def _place(self, engine: Engine, model: Model, folder: Path) -> Place:
+        return Place(engine, model.uri, folder, self.options.cache_dir, self.options.credentials_dir)
+
+    def withdraw(self) -> None:
+        """The start that is under way ends soon, with Withdrawn."""
+        self._withdrawn.set()
+
+    async def free(self) -> None:
+        """End the engine, where there is one, and forget it. Harmless when repeated."""
+        engine, self.engine = self.engine, None
+        self.dispatcher.detach()
+        await self.names.detach()
+        if engine is not None:
+            await engine.stop(_ENGINE_SECONDS)
+            del engine
+            # What holds the engine's buffers has cycles: the memory is to come back now, not at some time.
+            await asyncio.to_thread(gc.collect)
+
+    async def _prepare(self, model: Model, foretaste: Foretaste) -> Path:
+        """The model's folder. The engine's arguments are checked meanwhile, as that takes long, and then the model's
+        configuration, as far as it is there before the weights. Whichever finds a fault first ends the start."""
+        folder, _ = await _together(self._folder(model, foretaste), self._check(model, foretaste))
+        return folder
+
+    async def _folder(self, model: Model, foretaste: Foretaste) -> Path:
+        resolved = await obtain.resolve(
+            obtain.Wanted(
+                model.uri,
+                model.revision,
+                model.pin,
+                self.options.cache_dir,
+                self.options.credentials,
+                self.options.credentials_dir,
+            ),
+        )
+        self.life.commit(resolved.commit)
+        if not resolved.fetched:
+            self.life.enter(Phase.DOWNLOADING)
+        loop = asyncio.get_running_loop()
+
+        def report(percent: int, words: str) -> None:
+            if self._withdrawn.is_set():
+                raise Withdrawn
+            loop.call_soon_threadsafe(self._progress, words, percent)
+
+        folder = await resolved.fetch(report, foretaste.look)
+        foretaste.nothing_more()
+        await asyncio.to_thread(whole.check, folder, self.loader.flags)
+        return folder
+
+    async def _check(self, model: Model, foretaste: Foretaste) -> None:
+        await self.loader.check_arguments()
+        if configuration := await foretaste.folder():
+            await self.loader.check_model(configuration, model.pooling)
+
+    async def _load(self, folder: Path, pooling: bool) -> Engine:
+        """Never left alone: an engine that comes up after all is given away by `free`."""
+        loading = asyncio.ensure_future(self.loader.load(folder, self.names.current, pooling))
+        withdrawn = asyncio.ensure_future(self._withdrawn.wait())
+        try:
+            await asyncio.wait({loading, withdrawn}, return_when=asyncio.FIRST_COMPLETED)
+            while self._withdrawn.is_set() and not loading.done():
+                self.loader.give_up()
+                await asyncio.wait({loading}, timeout=_AGAIN_SECONDS)
+        finally:
+            withdrawn.cancel()
+        if self._withdrawn.is_set():
+            with contextlib.suppress(Exception):
+                self.engine = loading.result()
+            raise Withdrawn
+        return loading.result()
+
+    async def _wanted(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """The work's result, unless it is withdrawn first; threads of it then end by themselves."""
+        task = asyncio.ensure_future(work)
+        withdrawn = asyncio.ensure_future(self._withdrawn.wait())
+        try:
+            await asyncio.wait({task, withdrawn}, return_when=asyncio.FIRST_COMPLETED)
+            if self._withdrawn.is_set():
+                raise Withdrawn
+            return task.result()
+        finally:
+            withdrawn.cancel()
+            await _end(task)
 
     async def _adapters(self, place: Place) -> None:
         """Every adapter that is asked for now is loaded or has failed; later ones no more touch readiness."""
@@ -59,19 +172,27 @@ class BringUp:
         await adapters.attach(place)
         await adapters.settled()
 
-    async def _fetch(self, resolved: obtain.Resolved) -> Path:
-        if not resolved.fetched:
-            self.life.enter(Phase.DOWNLOADING)
-        loop = asyncio.get_running_loop()
-
-        def report(percent: int, words: str) -> None:
-            loop.call_soon_threadsafe(self._progress, words, percent)
-
-        return await resolved.fetch(report)
-
     def _progress(self, words: str, percent: int) -> None:
         if self.life.phase is Phase.DOWNLOADING:
             self.life.progress(words, percent)
+
+
+async def _together(first: Coroutine[Any, Any, _T], second: Coroutine[Any, Any, None]) -> tuple[_T, None]:
+    """Both results; the first fault ends the other one."""
+    one, other = asyncio.ensure_future(first), asyncio.ensure_future(second)
+    try:
+        return await asyncio.gather(one, other)
+    finally:
+        await _end(one)
+        await _end(other)
+
+
+async def _end(task: "asyncio.Future[Any]") -> None:
+    """Cancel what still runs, and take note of its end."""
+    task.cancel()
+    await asyncio.wait({task})
+    if not task.cancelled():
+        task.exception()
 
 
 def _refuse_useless(engine: Engine) -> None:

@@ -38,3 +38,13 @@ class Names:
         """The engine to change from now on; brings it up to date with what has changed while it was loading."""
         self._engine = engine
         engine.rename(self.current)
+
+    async def detach(self) -> None:
+        """The engine is about to end: nothing of it is kept."""
+        self._engine = None
+        await self.adapters.detach()
+
+    def clear(self) -> None:
+        """No name is served any more, and none is waited for."""
+        self.applied = None
+        self._life.names((), "")

@@ -4,9 +4,10 @@ import asyncio
 import logging
 import signal
 import socket
+from functools import partial
 from typing import Any, Final
 
-from arriero_api.contract import ContractError, Failure, Phase
+from arriero_api.contract import ContractError, Failure, Phase, RuntimeStatus
 from arriero_api.pod import ENGINE_STOP_SECONDS
 from arriero_runtime import registrations
 from arriero_runtime.channel import Channel, Drain, Drained, Failed, Message, Status
@@ -19,9 +20,12 @@ from arriero_runtime.server.answers import engine_gone
 from arriero_runtime.server.bringup import BringUp
 from arriero_runtime.server.dispatch import Dispatcher
 from arriero_runtime.server.drain import drain
+from arriero_runtime.server.keys import Keys, KeysUnusable
 from arriero_runtime.server.names import Names
 from arriero_runtime.server.pulse import Pulse, death
+from arriero_runtime.server.registry import Registry
 from arriero_runtime.server.tasks import Tasks
+from arriero_runtime.server.wish import Model
 
 _FLUSH_SECONDS: Final = 2.0
 _ENGINE_SECONDS: Final = ENGINE_STOP_SECONDS - 8
@@ -36,8 +40,10 @@ class Serving:
     def __init__(self, options: ServeOptions, loader: EngineLoader, channel: Channel | None) -> None:
         self._options = options
         self._channel = channel
-        self.life = LifeCycle(lambda status: self._post(Status(status)))
-        self.dispatcher = Dispatcher(self.life, options.request_timeout_seconds, options.model)
+        self.life = LifeCycle(self._tell)
+        self.dispatcher = Dispatcher(
+            self.life, options.request_timeout_seconds, options.model, alone=options.allow_registration
+        )
         self.names = Names(self.life)
         self._start = BringUp(options, loader, self.life, self.dispatcher, self.names)
         self._http = http.make(self.dispatcher)
@@ -45,6 +51,10 @@ class Serving:
         self.dispatcher.on_busy, self.dispatcher.abort = self._pulse.now, self._http.abort
         self._stop = asyncio.Event()
         self._tasks = Tasks()
+
+    def _tell(self, status: RuntimeStatus) -> None:
+        self.dispatcher.counts.enter(status.phase)
+        self._post(Status(status))
 
     def _post(self, message: Message) -> None:
         if self._channel is not None:
@@ -56,6 +66,10 @@ class Serving:
 
     async def run(self) -> int:
         """The exit code: 0 after a drain, 1 after a failure."""
+        try:
+            self._need_keys()
+        except KeysUnusable as error:
+            return await self._fail(failure("InvalidArguments", f"--api-key-file: {error}", Phase.EMPTY))
         try:
             listening = http.listen(self._options.host, self._options.port)
         except OSError as error:
@@ -69,8 +83,14 @@ class Serving:
         finally:
             await self._close(serving, listening)
 
+    def _need_keys(self) -> None:
+        if self._options.api_key_file is not None:
+            self.dispatcher.gate.keys = Keys(self._options.api_key_file)
+
     async def _live(self) -> int:
         stop = self._tasks.start(self._stop.wait())
+        if self._options.allow_registration:
+            return await self._live_alone(stop)
         self.life.enter(Phase.RESOLVING, "looking for the model, checking the engine's arguments")
         try:
             applied = registrations.read(self._options.registrations)
@@ -78,7 +98,8 @@ class Serving:
             return await self._fail(failure("RegistrationsInvalid", str(error), Phase.RESOLVING))
         self.names.apply(applied)
         self._tasks.essential("the file of names", self._follow_registrations())
-        start = self._tasks.start(self._start.run(applied.registrations.commit))
+        model = Model(self._options.model, self._options.revision, applied.registrations.commit)
+        start = self._tasks.start(self._start.run(model))
         await self._first({stop, start})
         if not start.done():
             return await self._broke() if self._tasks.broken.done() else self._stop_in_start()
@@ -91,11 +112,22 @@ class Serving:
             return await self._fail(failure("EngineFailed", f"{type(error).__name__}: {error}", self.life.phase))
         return await self._serve(engine, stop)
 
+    async def _live_alone(self, stop: "asyncio.Task[Any]") -> int:
+        """Clients say what is served: a model that fails ends nothing."""
+        registry = Registry(self._start, self._tasks, partial(self._drain, endpoint_delay_seconds=0))
+        self.dispatcher.registrar = registry
+        log.info("no model yet: POST /v1/models registers one")
+        await self._first({stop})
+        if self._tasks.broken.done():
+            return await self._broke()
+        engine = await registry.close()
+        return self._stop_in_start() if engine is None else await self._serve(engine, stop)
+
     async def _serve(self, engine: Engine, stop: "asyncio.Task[Any]") -> int:
         dead = self._tasks.start(death(engine))
         await self._first({stop, dead})
         if stop.done() and not dead.done() and not self._tasks.broken.done():
-            drained = self._tasks.start(self._drain(engine))
+            drained = self._tasks.start(self._drain(engine, self._options.endpoint_delay_seconds))
             self._pulse.now()
             await self._first({drained, dead})
             if drained.done():
@@ -121,12 +153,12 @@ class Serving:
         self._post(Drained(0, 0))
         return 0
 
-    async def _drain(self, engine: Engine) -> Drained:
+    async def _drain(self, engine: Engine, endpoint_delay_seconds: float) -> Drained:
         return await drain(
             self.life,
             self.dispatcher,
             engine,
-            endpoint_delay_seconds=self._options.endpoint_delay_seconds,
+            endpoint_delay_seconds=endpoint_delay_seconds,
             drain_seconds=self._options.drain_seconds,
         )
 

@@ -14,8 +14,8 @@ _SECONDS: Final = 300.0
 """For one short answer, a compilation included."""
 
 
-async def warm(engine: Engine) -> None:
-    """Ask once. Raises StartError (NoUsableAnswer) where nothing usable comes back."""
+async def warm(engine: Engine) -> FirstAnswer:
+    """The first answer. Raises StartError: NoUsableAnswer where nothing usable comes back, EngineDied."""
     try:
         async with asyncio.timeout(_SECONDS):
             answer = await engine.first_answer()
@@ -24,9 +24,12 @@ async def warm(engine: Engine) -> None:
         raise start_error("NoUsableAnswer", words, Phase.WARMING) from error
     except Exception as error:
         words = f"The engine could not answer its first question: {type(error).__name__}: {error}"
-        raise start_error("NoUsableAnswer", words[:500], Phase.WARMING) from error
+        # Why an engine is dead stands in its log, which the supervisor reads.
+        reason = "EngineDied" if engine.errored else "NoUsableAnswer"
+        raise start_error(reason, words[:500], Phase.WARMING) from error
     if fault := unusable(answer):
         raise start_error("NoUsableAnswer", f"The engine's first answer {fault}.", Phase.WARMING)
+    return answer
 
 
 def unusable(answer: FirstAnswer) -> str:

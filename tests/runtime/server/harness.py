@@ -18,6 +18,8 @@ from tests.runtime.server.scripted import ScriptedEngine, ScriptedLoader
 from tests.support.eventually import eventually_async
 
 M = TypeVar("M", bound=Message)
+NO_TENSORS = (2).to_bytes(8, "little") + b"{}"
+"""The shortest whole safetensors file."""
 
 
 def free_port() -> int:
@@ -31,7 +33,7 @@ def model_folder(parent: Path) -> Path:
     folder = parent / "model"
     folder.mkdir()
     (folder / "config.json").write_text("{}")
-    (folder / "model.safetensors").write_bytes(b"")
+    (folder / "model.safetensors").write_bytes(NO_TENSORS)
     return folder
 
 
@@ -79,6 +81,17 @@ class Running:
 
         return (await eventually_async(found))[-1]
 
+    async def listening(self) -> None:
+        """Wait until the port answers."""
+
+        async def answers() -> bool:
+            try:
+                return (await self.client.get("/v1/version")).status_code == 200
+            except httpx.TransportError:
+                return False
+
+        assert await eventually_async(answers)
+
     async def close(self) -> None:
         """After the end of the server."""
         await self.client.aclose()
@@ -96,7 +109,7 @@ class Running:
     @asynccontextmanager
     async def open_stream(self) -> AsyncIterator[AsyncIterator[str]]:
         """A stream that has had its first event; gives the lines that follow."""
-        body = {"model": "one", "fake": "stream"}
+        body = {"model": "one", "user": "stream"}
         async with self.client.stream("POST", "/v1/chat/completions", json=body) as response:
             lines = response.aiter_lines()
             assert await anext(lines) == "data: one"

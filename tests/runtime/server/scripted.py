@@ -14,6 +14,7 @@ from arriero_runtime.engine.protocol import (
     Receive,
     Scope,
     Send,
+    Tokens,
 )
 from arriero_runtime.failing import StartError
 
@@ -31,12 +32,13 @@ async def body_of(receive: Receive) -> bytes:
 
 
 class ScriptedEngine:
-    """Serves chat completions. A request's `"fake"` says what happens: absent: an answer at once; `"wait"`: an answer
+    """Serves chat completions. A request's `"user"` says what happens: absent: an answer at once; `"wait"`: an answer
     once `release` is set; `"stream"`: one event, then the rest once `release` is set or the request is aborted."""
 
     def __init__(self) -> None:
         self.names: tuple[str, ...] = ()
         self.lora: LoraCapacity | None = None
+        self.vocabulary: Tokens | None = None
         self.adapters: dict[str, Path] = {}
         self.refuses: dict[str, AdapterRefused] = {}
         self.answer = FirstAnswer((-0.5, -1.0), blind=-10.8)
@@ -44,9 +46,13 @@ class ScriptedEngine:
         self.aborted = asyncio.Event()
         self.deaf = False
         self.errored = False
-        self.stopped = False
+        self.stops = 0
         self.disconnects = 0
         self.started = asyncio.Event()
+
+    @property
+    def stopped(self) -> bool:
+        return self.stops > 0
 
     @property
     def app(self) -> AsgiApp:
@@ -63,6 +69,17 @@ class ScriptedEngine:
     @property
     def message_ends(self) -> frozenset[int]:
         return frozenset({128008})
+
+    @property
+    def control_tokens(self) -> frozenset[str]:
+        return frozenset({"<|im_start|>", "<|im_end|>", "</s>"})
+
+    @property
+    def honoured(self) -> frozenset[str]:
+        return frozenset()
+
+    async def tokens(self) -> Tokens | None:
+        return self.vocabulary
 
     def counters(self) -> Counters:
         return Counters(steps=7, tokens=70)
@@ -89,7 +106,7 @@ class ScriptedEngine:
             self.aborted.set()
 
     async def stop(self, seconds: float) -> None:
-        self.stopped = True
+        self.stops += 1
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] == "/v1/models":
@@ -103,9 +120,9 @@ class ScriptedEngine:
         self.started.set()
         if request["model"] not in (*self.names, *self.adapters):
             await self._json(send, 404, {"error": {"message": "no such model", "code": 404}})
-        elif request.get("fake") == "stream":
+        elif request.get("user") == "stream":
             await self._stream(receive, send)
-        elif request.get("fake") != "wait" or await self._released(receive):
+        elif request.get("user") != "wait" or await self._released(receive):
             await self._json(send, 200, {"answer": "Paris"})
 
     async def _stream(self, receive: Receive, send: Send) -> None:
@@ -135,7 +152,8 @@ class ScriptedEngine:
 
 
 class ScriptedLoader:
-    """FAKE: "loads" the scripted engine once `go` is set; `refuse` and `fail` are raised instead."""
+    """FAKE: "loads" the scripted engine once `go` is set; `refuse` and `fail` are raised instead. `given_up` is set when
+    somebody no longer wants what is being loaded, and ends that."""
 
     def __init__(self, engine: ScriptedEngine) -> None:
         self.engine = engine
@@ -144,14 +162,31 @@ class ScriptedLoader:
         self.refuse: StartError | None = None
         self.fail: StartError | None = None
         self.loaded: Path | None = None
+        self.loads = 0
+        self.pooling = False
+        self.seen: Path | None = None
+        self.flags: tuple[str, ...] = ()
+        self.given_up = asyncio.Event()
 
     async def check_arguments(self) -> None:
         if self.refuse:
             raise self.refuse
 
-    async def load(self, folder: Path, names: Sequence[str]) -> ScriptedEngine:
-        self.loaded = folder
-        await self.go.wait()
+    async def check_model(self, folder: Path, pooling: bool) -> None:
+        self.seen = folder
+
+    def give_up(self) -> None:
+        self.given_up.set()
+
+    async def load(self, folder: Path, names: Sequence[str], pooling: bool) -> ScriptedEngine:
+        self.loaded, self.pooling = folder, pooling
+        self.loads += 1
+        go, given_up = (asyncio.ensure_future(event.wait()) for event in (self.go, self.given_up))
+        await asyncio.wait({go, given_up}, return_when=asyncio.FIRST_COMPLETED)
+        go.cancel()
+        given_up.cancel()
+        if self.given_up.is_set():
+            raise RuntimeError("the engine's processes have ended")
         if self.fail:
             raise self.fail
         self.engine.rename(names)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from arriero_runtime.engine.protocol import AsgiApp, Counters, FirstAnswer, LoraCapacity
-from arriero_runtime.engine.vllm import adapters, question, series
+from arriero_runtime.engine.vllm import adapters, media, processes, question, series, tokens
 from arriero_runtime.engine.vllm.steps import StepCount
 
 _MESSAGE_ENDS: Final = ("<|eom_id|>", "<|eom|>")
@@ -47,6 +47,7 @@ class VllmEngine:
         app = build_app(args, tasks, client.model_config)
         await init_app_state(client, app.state, args, tasks)
         app.state.server = StopWish()
+        await media.guard(args.allowed_media_domains)
         adapters.hide_ids(app.state.openai_serving_models)
         scope = contextlib.AsyncExitStack()
         await scope.enter_async_context(app.router.lifespan_context(app))
@@ -80,6 +81,28 @@ class VllmEngine:
             return frozenset()
         vocabulary = self._client.get_tokenizer().get_vocab()
         return frozenset(vocabulary[token] for token in _MESSAGE_ENDS if token in vocabulary)
+
+    async def tokens(self) -> tokens.PlainTokens | None:
+        if "generate" not in self._tasks:
+            return None
+        return await asyncio.to_thread(tokens.of_tokenizer, self._client.get_tokenizer())
+
+    @property
+    def control_tokens(self) -> frozenset[str]:
+        return frozenset(getattr(self._client.get_tokenizer(), "all_special_tokens", ()))
+
+    @property
+    def honoured(self) -> frozenset[str]:
+        config = self._client.vllm_config
+        found = {
+            "priority": config.scheduler_config.policy == "priority",
+            "kv_transfer_params": config.kv_transfer_config is not None,
+            "ec_transfer_params": config.ec_transfer_config is not None,
+            "vllm_xargs": bool(config.model_config.logits_processors),
+            "routed_experts_prompt_start": bool(config.model_config.enable_return_routed_experts),
+            "watermarking": config.watermark_config is not None,
+        }
+        return frozenset(name for name, works in found.items() if works)
 
     @property
     def lora(self) -> LoraCapacity | None:
@@ -127,3 +150,4 @@ class VllmEngine:
         if (handler := self._client.output_handler) is not None:
             handler.cancel()
         await asyncio.to_thread(self._client.shutdown, seconds)
+        await asyncio.to_thread(processes.end, seconds)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from arriero_api.contract import Phase
-from arriero_runtime.engine.vllm import arguments, processes
+from arriero_runtime.engine.vllm import arguments, parsers, processes
 from arriero_runtime.engine.vllm.engine import VllmEngine
 from arriero_runtime.engine.vllm.explain import explained_exception
 from arriero_runtime.engine.vllm.steps import StepCount
@@ -87,6 +87,7 @@ class VllmLoader:
         await self.check_arguments()
         args = argparse.Namespace(**vars(self._args))
         args.model = str(folder)
+        await asyncio.to_thread(parsers.fit, args, self._wishes, folder)
         if pooling:
             args.runner = "pooling"
         return args
