@@ -360,7 +360,7 @@ _ALL: Final = (
     ),
     _fault(
         "NoProgress",
-        "The new revision made no progress for spec.rollout.progressDeadlineSeconds.",
+        "The pods of the wanted revision made no progress for spec.rollout.progressDeadlineSeconds.",
         "See the pods' logs and Events; raise spec.rollout.progressDeadlineSeconds if it only takes long.",
     ),
     _fault(

@@ -22,6 +22,7 @@ def assess(cache: Cache, now: Round) -> Situation:
     failure = model_failure(pods, applied, replicas, deployment_of(cache, observed))
     if failure is not None and failure.reason in SCHEDULING and now.method.expected:
         failure = None
+    failure = failure or now.overdue
     return Situation(
         generation=observed.model["metadata"]["generation"],
         replicas=replicas,

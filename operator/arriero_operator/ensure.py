@@ -14,6 +14,7 @@ from arriero_operator.keys import Key
 from arriero_operator.kube.errors import Conflict, NotFound
 from arriero_operator.kube.protocol import (
     BUDGETS,
+    CLAIMS,
     CONFIG_MAPS,
     DEPLOYMENTS,
     PODS,
@@ -24,6 +25,7 @@ from arriero_operator.kube.protocol import (
 )
 from arriero_operator.registrations import LiveRegistrations
 from arriero_operator.render import children
+from arriero_operator.render.claim import cache_claim
 from arriero_operator.revisions import Revision
 from arriero_operator.rounds import Outcome, Round, owned
 from arriero_operator.settings import Settings
@@ -52,6 +54,7 @@ class Children:
             return Outcome(now.plan.refused)
         try:
             await self._revisioned(now, now.plan.revision)
+            await self._claim(now)
             await self._access.ensure(now)
             await self._budget(now)
             await self._deployment(now, now.plan.applied)
@@ -124,6 +127,13 @@ class Children:
             patch = {"metadata": {"uid": pod.uid, "annotations": {sparing.COST: str(cost)}}}
             with suppress(NotFound, Conflict):  # gone by now, and maybe replaced
                 await self._kube.merge_patch(PODS, now.key[0], pod.name, patch)
+
+    async def _claim(self, now: Round) -> None:
+        """For the cache, where the spec asks for one. One that it does not ask for any more may hold what others need:
+        it stays until the model goes."""
+        wanted = now.observed.spec.cache.claim_template if now.observed.spec.cache else None
+        if wanted is not None:
+            await self._one(now, CLAIMS, cache_claim(now.observed.owner, wanted))
 
     async def _budget(self, now: Round) -> None:
         """From two replicas on: the only replica's budget would allow its eviction anyway."""

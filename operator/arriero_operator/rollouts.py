@@ -39,11 +39,13 @@ class Rollouts:
             return False
         turnover = self._turnover(now, now.plan.applied.hash, moment)
         limit, given_up = None, False
-        if now.plan.good is not None and now.plan.rejection is None and turnover.rollout.rollback:
-            if given_up := self._given_up(now, turnover):
+        if now.plan.rejection is None:
+            can_go_back = now.plan.good is not None and turnover.rollout.rollback
+            if given_up := can_go_back and self._given_up(now, turnover):
                 turnover = self._turnover(now, now.applied, moment)
             else:
-                limit = rollback.deadline(turnover)
+                # Where there is nothing to go back to, what runs goes on, but is not waited for without a word.
+                limit, now.overdue = rollback.deadline(turnover), rollback.overdue(turnover)
         if turnover.rollout.strategy == "Auto" and (turnover.under_way or labels.REPLACING in turnover.annotations):
             turnover = replace(turnover, exclusive=await self._claims(now.key, now.plan.applied))
         now.method = rollout.method(turnover)

@@ -63,6 +63,8 @@ class Round:
     """Names of ready pods that are to prove their names and have not answered for seconds."""
     method: Method = field(default_factory=lambda: Method(SURGE))
     """How pods are replaced."""
+    overdue: Failure | None = None
+    """That the applied revision makes no progress, where it is not given up for that."""
     outcome: Outcome = Outcome()
 
     @property

@@ -4,20 +4,22 @@ import asyncio
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from arriero_api.contract import Phase, RuntimeStatus
+from arriero_api.contract import Failure, Phase, RuntimeStatus
 from arriero_runtime.server.environment import prepare
 from tests.operator.reconcile.models import events, model, until
 from tests.operator.reconcile.pods import Pods
 from tests.operator.reconcile.runtime import scripted_runtime
 from tests.operator.reconcile.test_control_plane import serve
-from tests.runtime.server.harness import options_for, running
+from tests.runtime.server.harness import free_port, options_for, running
 from tests.support.eventually import eventually
 from tests.support.kubectl import Kubectl, KubectlError, Object
 
+ROOT = Path(__file__).parents[2]
 DEATH = (
     '{"schemaVersion": 1, "reason": "EngineDied", "message": "the engine ended while it served", '
     '"remedy": "The pod starts anew by itself."}'
@@ -44,6 +46,26 @@ def test_b01_a_model_that_loads_is_waited_for_and_no_probe_limits_how_long(serve
         pods.run(pod, runtime.ip)
         until(served, "tiny", "Ready", "False", "Loading")
         until(served, "tiny", "Reconciling", "True", "Loading")
+
+
+@pytest.mark.full
+@pytest.mark.control_plane
+def test_b01_a_first_start_that_passes_its_limit_is_told_with_the_field_and_goes_on(served: Kubectl) -> None:
+    with scripted_runtime() as runtime:
+        served.apply(model("tiny", rollout={"progressDeadlineSeconds": 30}))
+        pods = Pods(served, "tiny")
+        (pod,) = pods.placed()
+        runtime.status = RuntimeStatus(Phase.LOADING)
+        pods.run(pod, runtime.ip)
+        until(served, "tiny", "Ready", "False", "Loading")
+        found = until(served, "tiny", "Ready", "False", "NoProgress", timeout=50)
+        assert "no progress for 30 s" in found["message"]
+        assert "spec.rollout.progressDeadlineSeconds" in found["message"]
+        until(served, "tiny", "Stalled", "True", "NoProgress")
+        assert [one["metadata"]["uid"] for one in pods.live()] == [pod["metadata"]["uid"]]
+        runtime.status = RuntimeStatus(Phase.READY)
+        pods.ready(pod, runtime.ip)
+        until(served, "tiny", "EngineReady", "True")
 
 
 @pytest.mark.control_plane
@@ -74,7 +96,7 @@ def test_b03_a_dead_engine_is_told_in_one_event_and_forgotten_when_the_pod_serve
 
 async def test_b03_a_request_under_way_on_a_dead_engine_is_ended_within_seconds(tmp_path: Path) -> None:
     async with running(options_for(tmp_path)) as server:
-        request = asyncio.create_task(server.chat(fake="wait"))
+        request = asyncio.create_task(server.chat(user="wait"))
         await asyncio.wait_for(server.engine.started.wait(), 5)
         server.engine.errored = True
         assert (await asyncio.wait_for(request, 15)).status_code >= 500
@@ -91,6 +113,57 @@ def test_b08_home_and_caches_of_a_user_without_a_home_lie_below_the_cache_folder
     homeless = {name: value for name, value in os.environ.items() if name != "HOME"}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=homeless)
     assert done.stdout.strip() == str(tmp_path / "home")
+
+
+AS_NOBODY = "import os; os.setgroups([]); os.setgid(0); os.setuid(23456)\n"
+
+
+def run(script: str, *arguments: str, **environment: str) -> str:
+    """What a script of Python says, whose environment is this alone."""
+    own = {"PATH": os.environ["PATH"], "PYTHONPATH": f"{ROOT / 'crds'}:{ROOT / 'runtime'}"} | environment
+    command = [sys.executable, "-c", script, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True, env=own, timeout=60).stdout
+
+
+def test_b08_a_user_that_nobody_knows_is_told_which_folder_it_cannot_write() -> None:
+    script = (
+        "import sys\n"
+        "from arriero_runtime import cli\n"
+        "from arriero_runtime.server import environment\n"
+        "options = cli.parse(sys.argv[1:])\n"
+        f"{AS_NOBODY}"
+        "found = environment.unusable(options)\n"
+        "print(found.to_json(4096) if found else '')\n"
+    )
+    with tempfile.TemporaryDirectory() as name:
+        closed, own = Path(name, "closed"), Path(name, "own")
+        for folder, mode in ((Path(name), 0o755), (closed, 0o755), (own, 0o777)):
+            folder.mkdir(exist_ok=True)
+            folder.chmod(mode)
+        assert run(script, "serve", "--model=file:///m", f"--cache-dir={own}").strip() == ""
+        found = Failure.from_json(run(script, "serve", "--model=file:///m", f"--cache-dir={closed}"))
+    assert found.reason == "CacheUnusable"
+    assert f"{closed} cannot be written: Permission denied (user 23456, groups 0)" in found.message
+
+
+def test_b08_a_folder_that_cannot_be_written_ends_the_container_with_its_name(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    message = tmp_path / "message"
+    options = [f"--cache-dir={tmp_path / 'file' / 'cache'}", f"--state-dir={tmp_path}", f"--termination-log={message}"]
+    ports = [f"--port={free_port()}", f"--control-port={free_port()}", "--host=127.0.0.1"]
+    command = [sys.executable, "-m", "arriero_runtime", "serve", "--model=file:///m", *options, *ports]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0
+    found = Failure.from_json(message.read_text())
+    assert found.reason == "CacheUnusable"
+    assert f"{tmp_path / 'file' / 'cache'} cannot be written: Not a directory" in found.message
+
+
+def test_b08_a_user_without_a_name_has_one_for_libraries(tmp_path: Path) -> None:
+    environ: dict[str, str] = {}
+    prepare(environ, tmp_path)
+    said = run(f"import getpass, pathlib\n{AS_NOBODY}print(getpass.getuser(), pathlib.Path.home())", **environ)
+    assert said.split() == ["arriero", str(tmp_path / "home")]
 
 
 @pytest.mark.control_plane

@@ -30,7 +30,8 @@ class Rollout(Schema):
     progress_deadline_seconds: Annotated[int, Field(ge=30, le=604_800)] = Field(
         default=1800,
         description=(
-            "For how long a new revision may make no progress (placing, pulling, fetching, loading) before it is given up."
+            "For how long a new revision may make no progress (placing, pulling, fetching, loading) before it is given up. Where "
+            "there is none to go back to, the model is Stalled with the reason NoProgress, and its pods go on."
         ),
     )
     rollback: bool = Field(

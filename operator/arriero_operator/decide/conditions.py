@@ -145,7 +145,8 @@ def _abnormal(s: Situation, ready: Verdict) -> list[Verdict]:
     """Stalled when only a change from outside helps, else Reconciling; nothing for a model that is Ready."""
     if ready.status == "True":
         return []
-    kind = "Stalled" if s.paused or s.rolled_back or known(ready.reason).permanent else "Reconciling"
+    stuck = known(ready.reason).permanent or ready.reason == "NoProgress"
+    kind = "Stalled" if s.paused or s.rolled_back or stuck else "Reconciling"
     return [replace(ready, type=kind, status="True")]
 
 

@@ -24,11 +24,17 @@ def verdict(t: Turnover, found: Failure | None) -> Failure | None:
         return found
     if found is not None and _without_place(t):
         return found
+    late = overdue(t)
+    return (found or late) if late is not None else None
+
+
+def overdue(t: Turnover) -> Failure | None:
+    """That the revision `t.applied` has made no progress for too long; None as long as it is not."""
     until = deadline(t)
     if until is None or t.now < until or _scaled_beyond_room(t):
         return None
     words = f"no progress for {_patience(t).total_seconds():.0f} s"
-    return found or failure("NoProgress", f"{words}; {_SILENT}" if _silent(t) else words)
+    return failure("NoProgress", f"{words}; {_SILENT}" if _silent(t) else words)
 
 
 def deadline(t: Turnover) -> datetime | None:

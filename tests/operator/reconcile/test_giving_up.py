@@ -1,5 +1,6 @@
 """When a new revision is given up: the decisions, without a cluster."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from arriero_api import labels
 from arriero_api.contract import Failure, Phase
 from arriero_api.types import Rollout, Spec
-from arriero_operator.decide.rollback import verdict
+from arriero_operator.decide.rollback import overdue, verdict
 from arriero_operator.decide.rollout import SETTLED
 from arriero_operator.decide.turnover import Turnover
 from arriero_operator.diagnose.failures import failure
@@ -125,6 +126,19 @@ def test_giving_a_revision_up_after(
     pods: list[PodFacts], found: Failure | None, facts: dict[str, Any], reason: str
 ) -> None:
     assert decide(pods, found, **facts) == reason
+
+
+def test_where_nothing_can_be_gone_back_to_the_limit_that_passed_is_told_with_its_field() -> None:
+    loads = [running("b", status=loading(Phase.LOADING))]
+    made = Turnover(NEW, 1, Rollout(), loads, deployment(), START + timedelta(seconds=HOUR))
+    found = overdue(made)
+    assert found is not None
+    assert (found.reason, found.message) == ("NoProgress", "no progress for 1800 s")
+    assert "spec.rollout.progressDeadlineSeconds" in found.remedy
+    assert overdue(replace(made, now=START + timedelta(seconds=1799))) is None
+    assert overdue(replace(made, rollout=Rollout(progress_deadline_seconds=7200))) is None
+    further = running("b", status=loading(Phase.LOADING), progressed=later(HOUR - 60))
+    assert overdue(replace(made, pods=[further])) is None
 
 
 def test_that_a_runtime_never_answered_is_told_of_a_revision_that_is_given_up() -> None:
