@@ -34,7 +34,7 @@ async def chatted(caller: Caller, payload: Payload, way: Way, part: str) -> Foun
     found: list[dict[str, Any]] = []
 
     async def take(data: bytes) -> None:
-        found.extend(events.take(data)[0])
+        found.extend(events.take(data))
 
     answer = Answer()
     await caller.follow(way.path, {**payload, **_STREAM}, take, answer, part)

@@ -5,7 +5,7 @@ from typing import Any
 
 from arriero_runtime.native import calls, numbers
 from arriero_runtime.native.stops import stop_reason
-from arriero_runtime.native.tally import Tally
+from arriero_runtime.native.tally import Tally, is_plain
 
 
 def whole(answer: Mapping[str, Any], offered: frozenset[str], message_ends: frozenset[int]) -> dict[str, Any]:
@@ -98,6 +98,14 @@ class Stream:
             if pieces := delta.get("tool_calls"):
                 found += self._events.calls(pieces)
         return found
+
+    def is_text(self, chunk: Mapping[str, Any]) -> bool:
+        """A chunk with a reason, a count or anything unknown is not, nor is any where there are log probabilities."""
+        return (
+            not self._tally.has_logprobs
+            and is_plain(chunk)
+            and set(chunk["choices"][0].get("delta") or ()) == {"content"}
+        )
 
     def end(self, *, complete: bool) -> list[dict[str, Any]]:
         """The last chunks. Raises Refused for a stream that was broken off."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from arriero_runtime.native import numbers
 from arriero_runtime.native.stops import stop_reason
-from arriero_runtime.native.tally import Tally
+from arriero_runtime.native.tally import Tally, is_plain
 
 
 def whole(answer: Mapping[str, Any], message_ends: frozenset[int]) -> dict[str, Any]:
@@ -35,6 +35,10 @@ class Stream:
             for choice in self._tally.choices(chunk)
             if (text := choice.get("text"))
         ]
+
+    def is_text(self, chunk: Mapping[str, Any]) -> bool:
+        """A chunk with a reason, a count or anything unknown is not, nor is any where there are log probabilities."""
+        return not self._tally.has_logprobs and is_plain(chunk) and bool(chunk["choices"][0].get("text"))
 
     def end(self, *, complete: bool) -> list[dict[str, Any]]:
         """The last chunk. Raises Refused for a stream that was broken off."""

@@ -5,13 +5,15 @@ Nothing is sent before the engine's first event, so that an error known by then 
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from arriero_runtime.engine.protocol import Send
 from arriero_runtime.native.errors import NATIVE, Refused, from_engine
+from arriero_runtime.native.shortcut import Shortcut
 from arriero_runtime.native.text import to_json
 
 Header = tuple[bytes, bytes]
+_DATA: Final = b"data:"
 
 
 class Translator(Protocol):
@@ -20,32 +22,38 @@ class Translator(Protocol):
     def feed(self, chunk: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The chunks for one chunk of the engine's."""
 
+    def is_text(self, chunk: Mapping[str, Any]) -> bool:
+        """Whether a chunk that was fed holds new text and nothing else, and all of that text was given at once."""
+
     def end(self, *, complete: bool) -> list[dict[str, Any]]:
         """The last chunks; `complete` tells that the engine has said so. Raises Refused for an answer broken off."""
 
 
 class Events:
-    """The engine's stream, translated as its bytes arrive. `error` is what ended it before its time."""
+    """The engine's stream, translated as its bytes arrive. `error` is what ended it before its time, `last` its last
+    chunk."""
 
     def __init__(self, translator: Translator) -> None:
         self._translator = translator
         self._rest = b""
+        self.last: dict[str, Any] = {}
         self.over = False
         self.error: Refused | None = None
 
-    def take(self, data: bytes) -> tuple[list[dict[str, Any]], bytes]:
-        """Chunks and comments in some bytes, which need not end where an event does."""
-        chunks: list[dict[str, Any]] = []
-        comments = b""
+    def split(self, data: bytes) -> list[bytes]:
+        """The events that these bytes complete; they need not end where an event does. None once it is over."""
         *events, self._rest = (self._rest + data).split(b"\n\n")
-        for event in events:
-            if self.over:
-                break
-            if event.startswith(b":"):
-                comments += event + b"\n\n"
-            elif event.startswith(b"data:"):
-                chunks += self._guarded(event.removeprefix(b"data:").strip())
-        return chunks, comments
+        return [] if self.over else events
+
+    def take(self, data: bytes) -> list[dict[str, Any]]:
+        """The chunks for some bytes."""
+        return [chunk for event in self.split(data) for chunk in self.translated(event)]
+
+    def translated(self, event: bytes) -> list[dict[str, Any]]:
+        """The chunks for one event; none for a comment, or once it is over."""
+        if self.over or not event.startswith(_DATA):
+            return []
+        return self._guarded(event.removeprefix(_DATA).strip())
 
     def close(self) -> list[dict[str, Any]]:
         """What is left to say when the stream has ended."""
@@ -60,12 +68,17 @@ class Events:
 
     def _translated(self, data: bytes | None) -> list[dict[str, Any]]:
         if data is None or data == b"[DONE]":
-            self.over = True
+            self.over, self.last = True, {}
             return self._translator.end(complete=data is not None)
-        chunk = json.loads(data.decode())
-        if "error" in chunk:
-            raise from_engine(_status(chunk["error"]), chunk)
-        return self._translator.feed(chunk)
+        self.last = json.loads(data.decode())
+        if "error" in self.last:
+            raise from_engine(_status(self.last["error"]), self.last)
+        return self._translator.feed(self.last)
+
+    @property
+    def last_was_text(self) -> bool:
+        """Whether the last event held new text and nothing else."""
+        return self._translator.is_text(self.last)
 
 
 class EventStream:
@@ -75,13 +88,15 @@ class EventStream:
         self._events = Events(translator)
         self._send = send
         self._headers = headers
+        self._shortcut = Shortcut()
         self._started = False
         self._failed = False
 
     async def take(self, data: bytes) -> None:
         """Some bytes of the engine's stream."""
-        chunks, comments = self._events.take(data)
-        await self._write(_encoded(chunks) + comments)
+        await self._write(
+            b"".join([self._shortcut.of(event) or self._long_way(event) for event in self._events.split(data)])
+        )
         if self._events.error is not None:
             await self._tell_error()
 
@@ -91,6 +106,15 @@ class EventStream:
         await self._tell_error()
         if self._started:
             await self._send({"type": "http.response.body", "body": b""})
+
+    def _long_way(self, event: bytes) -> bytes:
+        if event.startswith(b":"):
+            return event + b"\n\n"
+        chunks = self._events.translated(event)
+        sent = _encoded(chunks)
+        if len(chunks) == 1 and self._events.last_was_text:
+            self._shortcut.learn(event, sent)
+        return sent
 
     async def _tell_error(self) -> None:
         """An answer with the error's status, or an event where the answer has begun."""

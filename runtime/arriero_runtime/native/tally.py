@@ -1,15 +1,30 @@
 """What a streamed answer says beside its text: log probabilities, why it ended, how many tokens there were."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from arriero_runtime.native import numbers
 from arriero_runtime.native.errors import Refused
 from arriero_runtime.native.stops import stop_reason
 
+_MEANS_NOTHING: Final = frozenset({"id", "object", "created", "model", "choices", "system_fingerprint"})
+"""What a chunk may hold beside its choices without saying anything about the answer."""
+_PLAIN_CHOICE: Final = frozenset({"index", "delta", "text"})
+
+
+def is_plain(chunk: Mapping[str, Any]) -> bool:
+    """Whether a chunk has one choice and says nothing beside its text or delta."""
+    choices = chunk.get("choices") or ()
+    return (
+        len(choices) == 1
+        and all(key in _MEANS_NOTHING or value is None for key, value in chunk.items())
+        and all(key in _PLAIN_CHOICE or value is None for key, value in choices[0].items())
+    )
+
 
 class Tally:
-    """Kept for one answer. `read` turns a choice's log probabilities into Llama Stack's form."""
+    """Kept for one answer. `read` turns a choice's log probabilities into Llama Stack's form; `has_logprobs` says that
+    there have been any."""
 
     def __init__(
         self, message_ends: frozenset[int], read: Callable[[Mapping[str, Any] | None], numbers.LogProbs]
@@ -17,6 +32,7 @@ class Tally:
         self._message_ends = message_ends
         self._read = read
         self._logprobs: numbers.LogProbs = []
+        self.has_logprobs = False
         self._finish: str | None = None
         self._stop: int | str | None = None
         self._usage: Mapping[str, Any] | None = None
@@ -28,6 +44,7 @@ class Tally:
         for choice in chunk.get("choices") or ():
             if logprobs := choice.get("logprobs"):
                 self._logprobs += self._read(logprobs)
+                self.has_logprobs = True
             if finish := choice.get("finish_reason"):
                 self._finish, self._stop = finish, choice.get("stop_reason")
             yield choice

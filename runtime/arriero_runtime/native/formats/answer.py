@@ -38,6 +38,10 @@ class Stream:
                 found.append(self._events.text(passed))
         return found
 
+    def is_text(self, chunk: Mapping[str, Any]) -> bool:
+        """Never: each chunk has token ids of its own, and text may be held back."""
+        return False
+
     def _look(self, ids: "list[int] | tuple[int, ...]") -> None:
         """At the first token of the answer."""
         if not self._seen and ids:
