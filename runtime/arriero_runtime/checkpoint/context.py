@@ -46,7 +46,7 @@ def check(folder: Path, flags: Sequence[str]) -> None:
 def asked(flags: Sequence[str]) -> int:
     """The length that the engine's flags ask for; 0 where they ask for none, or not in plain tokens."""
     found = ""
-    for flag, following in zip(flags, [*flags[1:], ""], strict=True):
+    for flag, following in zip(flags, [*flags[1:], ""], strict=False):
         name, given, value = flag.partition("=")
         if name.replace("_", "-") == _FLAG:
             found = value if given else following

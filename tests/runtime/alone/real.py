@@ -1,0 +1,84 @@
+"""The real engine behind a runtime that starts without a model."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.cluster.images import environment
+from tests.support.real_runtime import clean_environment
+from tests.support.runtime_process import RuntimeProcess, free_port, until
+
+SECONDS = 400.0
+
+
+class AloneRuntime(RuntimeProcess):
+    """`python3 -m arriero_runtime serve --allow-registration`, as processes of this machine."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, free_port())
+        self.serve_port = free_port()
+        command = [
+            *(str(environment.PYTHON), "-m", "arriero_runtime", "serve", "--allow-registration"),
+            *(f"--cache-dir={folder}", f"--state-dir={self.state}", f"--termination-log={self.termination_log}"),
+            *("--host=127.0.0.1", f"--port={self.serve_port}", f"--control-port={self.port}"),
+            *("--endpoint-delay-seconds=0", "--", "--enforce-eager", "--max-model-len=512"),
+        ]
+        self.run(command, clean_environment())
+        self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.serve_port}", timeout=SECONDS)
+
+    def listens(self) -> bool:
+        try:
+            return self.client.get("/v1/version").status_code == 200
+        except httpx.TransportError:
+            return False
+
+    def register(self, name: str, model: Path, **more: Any) -> httpx.Response:
+        return self.client.post("/v1/models", json={"model_id": name, "provider_model_id": str(model), **more})
+
+    def unregister(self, name: str) -> httpx.Response:
+        return self.client.delete(f"/v1/models/{name}")
+
+    def names(self) -> list[str]:
+        return [model["identifier"] for model in self.client.get("/v1/models").json()["data"]]
+
+    def chat(self, name: str) -> httpx.Response:
+        body = {"model": name, "messages": [{"role": "user", "content": "Say hello"}], "max_tokens": 8}
+        return self.client.post("/v1/chat/completions", json=body)
+
+    def resident(self) -> int:
+        """Bytes of memory that the whole tree of processes holds, shared pages counted once."""
+        return sum(_proportional(pid) for pid in [self.process.pid, *self.below()])
+
+
+def _proportional(pid: int) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+
+
+@contextmanager
+def alone_runtime(folder: Path) -> Iterator[AloneRuntime]:
+    """Listening; ended with everything below it."""
+    runtime = AloneRuntime(folder)
+    try:
+        until(runtime.listens, "the port answers", 60)
+        yield runtime
+    finally:
+        runtime.client.close()
+        runtime.clean()
+
+
+def engine_titles(runtime: AloneRuntime) -> list[str]:
+    """The engine's processes that there are."""
+    titles = []
+    for pid in runtime.below():
+        try:
+            titles.append(Path(f"/proc/{pid}/cmdline").read_text(errors="replace"))
+        except OSError:
+            continue
+    return [title for title in titles if title.startswith("VLLM::")]

@@ -1,0 +1,131 @@
+"""One process and the real engine: models come and go, what is broken never serves, and the memory comes back."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arriero_api.contract import Phase
+from tests.models import smollm2, tiny
+from tests.models.edited import Tensors, edited, without
+from tests.runtime.alone.real import AloneRuntime, alone_runtime, engine_titles
+from tests.support.runtime_process import until
+
+pytestmark = pytest.mark.full
+
+Q = "model.layers.1.self_attn.q_proj.weight"
+NORM = "model.norm.weight"
+MIB = 1024 * 1024
+
+
+@pytest.fixture(scope="module")
+def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AloneRuntime]:
+    with alone_runtime(tmp_path_factory.mktemp("alone")) as found:
+        yield found
+
+
+def refused(runtime: AloneRuntime, model: Path) -> dict[str, Any]:
+    """The error; afterwards nothing is left."""
+    answer = runtime.register("broken", model)
+    assert answer.status_code == 400, answer.text
+    assert runtime.names() == []
+    assert engine_titles(runtime) == []
+    told = runtime.status()
+    assert told is not None
+    assert (told.phase, told.names) == (Phase.EMPTY, ())
+    error: dict[str, Any] = answer.json()["error"]
+    return error
+
+
+def test_models_come_and_go_in_one_process_and_give_their_memory_back(runtime: AloneRuntime) -> None:
+    assert runtime.register("first", smollm2()).status_code == 200
+    assert runtime.register("alias", smollm2()).status_code == 200
+    assert runtime.chat("first").status_code == 200
+    loaded = runtime.resident()
+    assert runtime.unregister("first").status_code == 200
+    assert (runtime.chat("first").status_code, runtime.chat("alias").status_code) == (404, 200)
+    assert runtime.unregister("alias").status_code == 200
+    assert engine_titles(runtime) == []
+    empty = runtime.resident()
+    print(f"\nloaded {loaded // MIB} MiB, unregistered {empty // MIB} MiB")
+    for _ in range(2):
+        assert runtime.register("second", tiny()).status_code == 200
+        assert runtime.chat("second").status_code == 200
+        assert runtime.chat("first").status_code == 404
+        assert runtime.unregister("second").status_code == 200
+    again = runtime.resident()
+    print(f"after two more {again // MIB} MiB")
+    assert empty < loaded / 2
+    assert again < empty + 150 * MIB
+
+
+def test_a_layer_without_its_queries_never_serves(runtime: AloneRuntime, tmp_path: Path) -> None:
+    error = refused(runtime, edited(tiny(), tmp_path / "m", without(Q)))
+    assert (error["type"], "model.layers.1.self_attn.q_proj" in error["message"]) == ("WeightsInvalid", True)
+
+
+def test_weights_that_are_no_numbers_never_serve(runtime: AloneRuntime, tmp_path: Path) -> None:
+    def spoil(tensors: Tensors) -> None:
+        tensors[Q] = tensors[Q].filled(b"\xc0\x7f")
+
+    error = refused(runtime, edited(tiny(), tmp_path / "m", spoil))
+    assert (error["type"], "not finite" in error["message"]) == ("NoUsableAnswer", True)
+
+
+def test_weights_that_know_nothing_never_serve(runtime: AloneRuntime, tmp_path: Path) -> None:
+    def empty(tensors: Tensors) -> None:
+        tensors[NORM] = tensors[NORM].filled(b"\x00\x00")
+
+    error = refused(runtime, edited(tiny(), tmp_path / "m", empty))
+    assert (error["type"], "blind guess" in error["message"]) == ("NoUsableAnswer", True)
+
+
+def test_a_quantization_that_the_weights_do_not_have_never_serves(runtime: AloneRuntime, tmp_path: Path) -> None:
+    model = edited(tiny(), tmp_path / "m", lambda tensors: None, quantization_config={"quant_method": "fp8"})
+    error = refused(runtime, model)
+    assert (error["type"], "have no scales" in error["message"]) == ("WeightsInvalid", True)
+
+
+def test_heads_that_the_engine_has_no_attention_for_never_serve(runtime: AloneRuntime, tmp_path: Path) -> None:
+    model = edited(
+        tiny(), tmp_path / "m", lambda tensors: None, num_attention_heads=4, num_key_value_heads=4, head_dim=16
+    )
+    error = refused(runtime, model)
+    assert error["type"] in ("ModelUnsupported", "NoUsableAnswer")
+
+
+def test_a_text_model_can_be_registered_for_embeddings(runtime: AloneRuntime) -> None:
+    config = json.loads((tiny() / "config.json").read_text())
+    dimension = config["hidden_size"]
+    answer = runtime.register("e", tiny(), model_type="embedding", metadata={"embedding_dimension": dimension})
+    assert answer.status_code == 200, answer.text
+    vector = runtime.client.post("/v1/embeddings", json={"model": "e", "input": "hello"}).json()
+    assert len(vector["data"][0]["embedding"]) == dimension
+    assert runtime.chat("e").status_code == 404
+    assert runtime.unregister("e").status_code == 200
+
+
+def test_an_engine_that_dies_is_cleared_away_and_another_can_come(runtime: AloneRuntime) -> None:
+    assert runtime.register("mine", tiny()).status_code == 200
+    for pid in runtime.below():
+        title = Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
+        if title.startswith("VLLM::EngineCore"):
+            os.kill(pid, signal.SIGKILL)
+    until(lambda: runtime.names() == [], "the dead engine is cleared away", 60)
+    until(lambda: engine_titles(runtime) == [], "its processes are gone", 30)
+    told = runtime.status()
+    assert told is not None
+    assert told.failure is not None
+    assert told.failure.reason == "EngineDied"
+    assert runtime.register("mine", tiny()).status_code == 200
+    assert runtime.chat("mine").status_code == 200
+
+
+def test_it_stops_cleanly_with_a_model(runtime: AloneRuntime) -> None:
+    runtime.stop()
+    assert runtime.ended(60) == 0
+    assert runtime.message() == "" or "ShutdownComplete" in runtime.message()
