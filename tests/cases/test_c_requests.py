@@ -35,11 +35,11 @@ async def server(tmp_path: Path) -> AsyncIterator[Running]:
 
 
 @pytest.mark.parametrize("path", CHATS)
-@pytest.mark.parametrize("fake", ["wait", "stream"])
+@pytest.mark.parametrize("user", ["wait", "stream"])
 async def test_c06_a_hundred_clients_that_leave_leave_nothing_running(server: Running, path: str, fake: str) -> None:
     async def leave(client: httpx.AsyncClient) -> None:
         with pytest.raises(httpx.ReadTimeout):
-            await client.post(path, json={"model": "one", "fake": fake})
+            await client.post(path, json={"model": "one", "user": fake})
 
     patience = httpx.Timeout(30, read=1)
     unlimited = httpx.Limits(max_connections=None)
@@ -56,5 +56,5 @@ async def test_c10_characters_that_are_cut_between_pieces_arrive_whole(tmp_path:
         server.loader.engine = Pieces()
         server.loader.go.set()
         await server.reach(Phase.READY)
-        got = await server.client.post(path, json={"model": "one", "fake": "stream"})
+        got = await server.client.post(path, json={"model": "one", "user": "stream"})
         assert got.content.startswith(EVENT)

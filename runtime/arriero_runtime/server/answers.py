@@ -1,4 +1,4 @@
-"""Errors of our own in the form of the OpenAI API: {"error": {message, type, param, code}}."""
+"""Errors in the form of the OpenAI API: {"error": {message, type, param, code}}. `code` is the HTTP status."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -8,6 +8,18 @@ from typing import Final
 from arriero_runtime.engine.protocol import Send
 
 RETRY_SECONDS: Final = 5
+INVALID: Final = "invalid_request_error"
+UNKNOWN_KEY: Final = "authentication_error"
+FORBIDDEN: Final = "permission_error"
+TOO_MANY: Final = "rate_limit_error"
+OURS: Final = "server_error"
+
+
+def kind_of(status: int) -> str:
+    """The `type` that OpenAI's clients know for a status of 400 or more."""
+    if status >= 500:
+        return OURS
+    return {401: UNKNOWN_KEY, 403: FORBIDDEN, 429: TOO_MANY}.get(status, INVALID)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +55,14 @@ class Voice:
 OPENAI: Final = Voice(lambda refusal: refusal.body, lambda refusal: refusal.body, b"data: [DONE]\n\n")
 
 
+def _message(refusal: Refusal) -> str:
+    """As Anthropic's API has it."""
+    return json.dumps({"type": "error", "error": {"type": refusal.kind, "message": refusal.message}})
+
+
+MESSAGES: Final = Voice(_message, _message)
+
+
 async def reply(send: Send, status: int, body: str, headers: Mapping[str, str] | None = None) -> None:
     """A JSON response."""
     data = body.encode()
@@ -59,25 +79,44 @@ async def reply(send: Send, status: int, body: str, headers: Mapping[str, str] |
 
 def not_found(method: str, path: str) -> Refusal:
     """No such route here, whatever the engine itself may have."""
-    return Refusal(404, "NotFoundError", f"There is no {method} {path}.")
+    return Refusal(404, INVALID, f"There is no {method} {path}.")
 
 
 def not_for_this_model(path: str) -> Refusal:
     """A route for another kind of model, such as chat for one that makes embeddings."""
-    return Refusal(404, "NotFoundError", f"This model cannot answer {path}.")
+    return Refusal(404, INVALID, f"This model cannot answer {path}.")
 
 
 def wrong_method(path: str, allowed: frozenset[str]) -> Refusal:
     """The route exists for other methods."""
     methods = ", ".join(sorted(allowed))
-    return Refusal(405, "BadRequestError", f"{path} takes {methods}.", {"allow": methods})
+    return Refusal(405, INVALID, f"{path} takes {methods}.", {"allow": methods})
+
+
+def unknown_key() -> Refusal:
+    """Without a key, or with one that is none."""
+    words = "This model needs an API key: send it as the header 'Authorization: Bearer KEY'."
+    return Refusal(401, UNKNOWN_KEY, words, {"www-authenticate": "Bearer"})
+
+
+def wrong_media_type(path: str) -> Refusal:
+    """A body that does not say that it is JSON."""
+    return Refusal(415, INVALID, f"{path} takes JSON: send the header 'Content-Type: application/json'.")
+
+
+def invalid(where: str, words: str) -> Refusal:
+    """A value of the body, or all of it where there is no name, that cannot be used."""
+    named = where[:100].encode(errors="replace").decode()
+    return Refusal(
+        400, INVALID, f"{named or 'The body of the request'} {words}.", extra={"param": named} if named else {}
+    )
 
 
 def too_large(limit: int) -> Refusal:
     """The body exceeds the limit; the connection ends, as the rest of the body is not read."""
     return Refusal(
         413,
-        "BadRequestError",
+        INVALID,
         f"The request's body is larger than {limit // 1024 // 1024} MiB.",
         {"connection": "close"},
     )
@@ -86,14 +125,20 @@ def too_large(limit: int) -> Refusal:
 def not_ready(phase: str, progress: str) -> Refusal:
     """The model cannot answer yet."""
     words = f"The model is not ready: {phase}" + (f", {progress}" if progress else "") + "."
-    return Refusal(503, "ServiceUnavailableError", words, {"retry-after": str(RETRY_SECONDS)}, {"phase": phase})
+    return Refusal(503, OURS, words, {"retry-after": str(RETRY_SECONDS)}, {"phase": phase})
+
+
+def nothing_registered(*, native: bool) -> Refusal:
+    """Nobody has registered a model; said as each API says it of an unknown one."""
+    words = "No model is registered here; POST /v1/models registers one."
+    return Refusal(400 if native else 404, "NotFoundError", words)
 
 
 def stopping() -> Refusal:
     """This pod is about to stop; another connection finds another pod."""
     return Refusal(
         503,
-        "ServiceUnavailableError",
+        OURS,
         "This replica is stopping; try again.",
         {"retry-after": "1", "connection": "close"},
         {"phase": "Draining"},
@@ -104,7 +149,7 @@ def timed_out(seconds: float) -> Refusal:
     """The request took longer than the resource allows."""
     return Refusal(
         504,
-        "TimeoutError",
+        OURS,
         f"The request took longer than {seconds:g} seconds (spec.serving.requestTimeoutSeconds) and was ended.",
     )
 
@@ -113,7 +158,7 @@ def cut_off() -> Refusal:
     """The drain's time is over."""
     return Refusal(
         503,
-        "ServiceUnavailableError",
+        OURS,
         "The request was ended because this replica stops (spec.serving.drainSeconds is over).",
         {"retry-after": "1", "connection": "close"},
     )
@@ -121,14 +166,14 @@ def cut_off() -> Refusal:
 
 def failed() -> Refusal:
     """The application ended with an error that it did not tell."""
-    return Refusal(500, "InternalServerError", "The request failed inside the server; its log says why.")
+    return Refusal(500, OURS, "The request failed inside the server; its log says why.")
 
 
 def engine_gone() -> Refusal:
     """The engine has died, or the server can otherwise not go on."""
     return Refusal(
         503,
-        "ServiceUnavailableError",
+        OURS,
         "The request was ended because this replica's engine has failed; it starts anew.",
         {"retry-after": str(RETRY_SECONDS), "connection": "close"},
     )

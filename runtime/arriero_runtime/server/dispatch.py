@@ -12,13 +12,19 @@ from functools import partial
 from arriero_api.contract import Phase
 from arriero_runtime.engine.protocol import AsgiApp, Engine, Receive, Scope, Send
 from arriero_runtime.lifecycle import LifeCycle
-from arriero_runtime.native.facts import Facts, repository_of
+from arriero_runtime.native.errors import NATIVE
+from arriero_runtime.native.facts import Facts
+from arriero_runtime.native.registering import Registrar
 from arriero_runtime.native.table import Native
 from arriero_runtime.server import answers
 from arriero_runtime.server.answers import Refusal
+from arriero_runtime.server.counts import Counts, Status
 from arriero_runtime.server.exchange import Exchange
-from arriero_runtime.server.routes import MAX_BODY_BYTES, Kind, Route
+from arriero_runtime.server.gate import Gate
+from arriero_runtime.server.plain import Plain
+from arriero_runtime.server.routes import Kind, Methods, Route
 from arriero_runtime.server.screen import Screen
+from arriero_runtime.server.told import Told
 
 _SERVING = (Phase.READY, Phase.DRAINING)
 
@@ -27,14 +33,18 @@ _SERVING = (Phase.READY, Phase.DRAINING)
 class Dispatcher:
     """`app` is the engine's application once there is one, with the `paths` that it has; `model` is the model's URI.
 
-    `refusing` ends the acceptance of requests in a drain. `on_busy` is called when the first request comes,
-    `abort` to end the connection of a request without waiting for its client.
+    `refusing` ends the acceptance of requests in a drain. `alone`: clients say what is served, and `registrar` does it.
+    `on_busy` is called when the first request comes, `abort` to end the connection of a request without waiting for its
+    client.
     """
 
     life: LifeCycle
     request_timeout_seconds: float
     model: str = ""
-    max_body: int = MAX_BODY_BYTES
+    alone: bool = False
+    registrar: Registrar | None = None
+    gate: Gate = field(default_factory=Gate)
+    counts: Counts = field(default_factory=Counts)
     app: AsgiApp | None = None
     paths: frozenset[str] = frozenset()
     message_ends: frozenset[int] = frozenset()
@@ -49,8 +59,11 @@ class Dispatcher:
 
     def __post_init__(self) -> None:
         self._idle.set()
-        facts = Facts(self.life, repository_of(self.model), lambda: self.paths, lambda: self.message_ends)
-        self._native = Native(facts)
+        self.facts = Facts(self.life, "", lambda: self.paths, lambda: self.message_ends)
+        self.facts.of_model(self.model)
+        self.facts.registered = self.alone
+        self._native = Native(self.facts, (lambda: self.registrar) if self.alone else None)
+        self.counts.know(self._native.paths)
 
     @property
     def in_flight(self) -> int:
@@ -59,7 +72,14 @@ class Dispatcher:
 
     def attach(self, engine: Engine) -> None:
         """Hand requests to this engine from now on, as far as the life cycle lets them through."""
-        self.app, self.paths, self.message_ends = engine.app, engine.paths, engine.message_ends
+        plain = Plain(engine.app, engine.control_tokens)
+        self.app = Told(plain, lambda: engine.errored)
+        self.paths, self.message_ends = engine.paths, engine.message_ends
+        self._screen.honoured = engine.honoured
+
+    def detach(self) -> None:
+        """The engine is about to end: nothing of it is kept."""
+        self.app, self.paths, self.message_ends = None, frozenset(), frozenset()
 
     async def idle(self, seconds: float) -> bool:
         """Wait up to so long until no request is under way."""
@@ -80,37 +100,42 @@ class Dispatcher:
             return
         if scope["type"] != "http":
             return
-        if refusal := self._too_large(scope):
-            await refusal.send(send)
-            return
-        method, path = scope["method"], scope["path"]
+        status = Status(send)
         methods = self._native.find(scope)
-        if methods is None:
+        try:
+            await self._respond(methods or {}, scope, receive, status.send)
+        finally:
+            label = self.counts.label(scope["path"], methods is not None)
+            self.counts.answered(label, scope["method"], status.code)
+
+    async def _respond(self, methods: Methods, scope: Scope, receive: Receive, send: Send) -> None:
+        method, path = scope["method"], scope["path"]
+        route = methods.get(method)
+        voice = route.voice if route else answers.OPENAI
+        if refusal := self.gate.refusal(scope):
+            await refusal.send(send, voice)
+        elif not methods:
             await answers.not_found(method, path).send(send)
-        elif method not in methods:
+        elif route is None:
             await answers.wrong_method(path, frozenset(methods)).send(send)
         else:
-            await self._answer(methods[method], scope, receive, send)
-
-    def _too_large(self, scope: Scope) -> Refusal | None:
-        for name, value in scope["headers"]:
-            if name == b"content-length" and value.isdigit() and int(value) > self.max_body:
-                return answers.too_large(self.max_body)
-        return None
+            await self._answer(route, scope, receive, send)
 
     async def _answer(self, route: Route, scope: Scope, receive: Receive, send: Send) -> None:
         if route.kind is Kind.HEALTH:
             await self._health(send)
         elif route.here is not None:
-            await route.here(scope, send)
+            await route.here(scope, receive, send)
         elif self.app is not None and route.kind is Kind.METRICS:
             await self.app(scope, receive, send)
         elif self.refusing:
             await answers.stopping().send(send, route.voice)
         elif self.app is None or self.life.phase not in _SERVING:
-            await self._not_ready().send(send, route.voice)
+            await self._absent(route).send(send, route.voice)
         elif route.needs and route.needs not in self.paths:
             await answers.not_for_this_model(scope["path"]).send(send, route.voice)
+        elif refusal := self.gate.wrong_body(scope, route):
+            await refusal.send(send, route.voice)
         else:
             app = self.app if route.handler is None else partial(route.handler, self.app)
             if route.kind is Kind.WORK:
@@ -124,13 +149,18 @@ class Dispatcher:
         else:
             await self._not_ready().send(send)
 
+    def _absent(self, route: Route) -> Refusal:
+        if self.alone and self.life.phase is Phase.EMPTY:
+            return answers.nothing_registered(native=route.voice is NATIVE)
+        return self._not_ready()
+
     def _not_ready(self) -> Refusal:
         return answers.not_ready(self.life.phase.value, self.life.status.progress.message)
 
     async def _work(self, app: AsgiApp, route: Route, scope: Scope, receive: Receive, send: Send) -> None:
         closing = self.life.phase is Phase.DRAINING
         abort = partial(self.abort, scope)
-        exchange = Exchange(receive, send, self.max_body, abort=abort, closing=closing, voice=route.voice)
+        exchange = Exchange(receive, send, self.gate.max_body, abort=abort, closing=closing, voice=route.voice)
         limit = self.request_timeout_seconds
         timer = asyncio.get_running_loop().call_later(limit, lambda: exchange.cut(answers.timed_out(limit)))
         if not self._open:
@@ -146,5 +176,6 @@ class Dispatcher:
                 self.cut += 1
             else:
                 self.completed += 1
+            self.counts.worked("ended" if exchange.was_cut else "client_left" if exchange.left else "completed")
             if not self._open:
                 self._idle.set()

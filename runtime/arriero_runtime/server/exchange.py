@@ -21,8 +21,11 @@ log = logging.getLogger(__name__)
 
 
 class Exchange:
-    """Runs one request. `closing` asks the client to open a new connection for its next request. `abort` ends the
-    connection, whatever it still has to send."""
+    """Runs one request. `left` tells afterwards whether its client went before the answer's end.
+
+    `closing` asks the client to open a new connection for its next request. `abort` ends the connection, whatever it
+    still has to send.
+    """
 
     def __init__(
         self,
@@ -46,6 +49,7 @@ class Exchange:
         self._started = False
         self._stream = False
         self._ended = False
+        self.left = False
 
     @property
     def was_cut(self) -> bool:
@@ -110,6 +114,8 @@ class Exchange:
         if self._cut.done():
             return {"type": "http.disconnect"}
         message = real.result()
+        if message["type"] == "http.disconnect" and not self._ended:
+            self.left = True
         self._left -= len(message.get("body", b""))
         if self._left < 0:
             self.cut(too_large(self._max_body))

@@ -1,9 +1,8 @@
 """Parameters that the engine takes and ignores, though the answer then is not what was asked for. They are refused."""
 
-import re
 from typing import Any, Final
 
-from arriero_runtime.server.answers import Refusal
+from arriero_runtime.server.answers import INVALID, Refusal
 
 _GUIDED: Final = {
     "guided_json": '"structured_outputs": {"json": …} or "response_format"',
@@ -36,15 +35,6 @@ _IGNORED: Final[dict[str, dict[str, str]]] = {
 """Path of the OpenAI API → parameter → what to use in its place."""
 _HARMLESS: Final = {"best_of": (1,), "functions": ([],), "function_call": ("none",)}
 """Values that ask for nothing but what happens anyway."""
-_NAMED: Final = {
-    path: re.compile(rb'"(?:%s)"\s*:' % b"|".join(name.encode() for name in names)) for path, names in _IGNORED.items()
-}
-
-
-def may_be_named(path: str, body: bytes) -> bool:
-    """Whether the text of a body makes it worth parsing."""
-    pattern = _NAMED.get(path)
-    return pattern is not None and pattern.search(body) is not None
 
 
 def refusal(path: str, request: dict[str, Any]) -> Refusal | None:
@@ -53,5 +43,5 @@ def refusal(path: str, request: dict[str, Any]) -> Refusal | None:
         value = request.get(name)
         if value is not None and value not in _HARMLESS.get(name, ()):
             words = f"The parameter '{name}' is not supported and would have no effect; use {instead} in its place."
-            return Refusal(400, "BadRequestError", words, extra={"param": name})
+            return Refusal(400, INVALID, words, extra={"param": name})
     return None

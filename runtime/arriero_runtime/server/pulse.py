@@ -74,13 +74,16 @@ class Pulse:
             self._question = asyncio.get_running_loop().create_task(_question(engine))
 
     async def snapshots(self) -> None:
-        """Never returns. Rendered in a thread, as the text is long; after a failure the next is tried."""
+        """Never returns. Our own counts, then the engine's series, rendered in a thread as they are long; where these
+        cannot be had, the next time may be better."""
         while True:
+            text = self._dispatcher.counts.text()
             if running := self._engine():
                 try:
-                    self._post(MetricsSnapshot(await asyncio.to_thread(running.metrics)))
+                    text += await asyncio.to_thread(running.metrics)
                 except Exception:
                     log.exception("the engine's metrics cannot be read")
+            self._post(MetricsSnapshot(text))
             await asyncio.sleep(SNAPSHOT_SECONDS)
 
     def close(self) -> None:

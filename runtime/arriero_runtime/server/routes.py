@@ -1,6 +1,9 @@
 """The allow-list of port 8080. What is not here is 404, whatever the engine's own application has.
 
-Kept out on purpose: /invocations, /scale_elastic_ep, adapter loading, render and development routes, interactive docs.
+Kept out on purpose: what changes the engine or looks into it (/scale_elastic_ep, adapter loading, profiling,
+development routes), other ways to the same answers (/invocations, /ping, render and derender routes, /inference/v1),
+interactive docs, and what no client is promised (/v1/chat/completions/batch, /generative_scoring, /v1/systemone, stored
+responses, audio). `tests/runtime/openai/vllm_routes.json` records what the engine has.
 """
 
 from collections.abc import Awaitable, Callable
@@ -9,7 +12,10 @@ from enum import Enum
 from typing import Final
 
 from arriero_runtime.engine.protocol import AsgiApp, Receive, Scope, Send
-from arriero_runtime.server.answers import OPENAI, Voice
+from arriero_runtime.server.answers import MESSAGES, OPENAI, Voice
+
+OPEN: Final = frozenset({"/health", "/v1/health", "/metrics"})
+"""Paths that need no API key: probes and scrapers have none, and nothing of a request or an answer is told there."""
 
 
 class Kind(Enum):
@@ -30,18 +36,29 @@ ROUTES: Final[dict[str, dict[str, Kind]]] = {
     "/v1/completions": {"POST": Kind.WORK},
     "/v1/responses": {"POST": Kind.WORK},
     "/v1/embeddings": {"POST": Kind.WORK},
+    "/v2/embed": {"POST": Kind.WORK},
+    "/pooling": {"POST": Kind.WORK},
+    "/classify": {"POST": Kind.WORK},
+    "/score": {"POST": Kind.WORK},
+    "/v1/score": {"POST": Kind.WORK},
+    "/rerank": {"POST": Kind.WORK},
+    "/v1/rerank": {"POST": Kind.WORK},
+    "/v2/rerank": {"POST": Kind.WORK},
+    "/v1/messages": {"POST": Kind.WORK},
+    "/v1/messages/count_tokens": {"POST": Kind.WORK},
     "/tokenize": {"POST": Kind.WORK},
     "/detokenize": {"POST": Kind.WORK},
 }
 """Path → method → kind."""
 
-ANSWERS: Final = tuple(path for path in ROUTES if path.startswith("/v1/"))
+_TOOLS: Final = ("/tokenize", "/detokenize", "/v1/messages/count_tokens")
+ANSWERS: Final = tuple(path for path, kinds in ROUTES.items() if Kind.WORK in kinds.values() and path not in _TOOLS)
 """What a model is for; one that can answer none of these is not worth serving."""
 
 MAX_BODY_BYTES: Final = 64 * 1024 * 1024
 """Large enough for images in a chat request."""
 
-Here = Callable[[Scope, Send], Awaitable[None]]
+Here = Callable[[Scope, Receive, Send], Awaitable[None]]
 Handler = Callable[[AsgiApp, Scope, Receive, Send], Awaitable[None]]
 
 
@@ -63,6 +80,10 @@ class Route:
 Methods = dict[str, Route]
 
 PLAIN: Final[dict[str, Methods]] = {
-    path: {method: Route(kind, path) for method, kind in methods.items()} for path, methods in ROUTES.items()
+    path: {
+        method: Route(kind, path, voice=MESSAGES if path.startswith("/v1/messages") else OPENAI)
+        for method, kind in methods.items()
+    }
+    for path, methods in ROUTES.items()
 }
 """Path → method → route, for what the engine's application answers alone."""

@@ -14,8 +14,8 @@ from typing import Any, Final, Self
 
 from arriero_runtime.engine.protocol import AsgiApp, Message, Receive, Scope, Send
 from arriero_runtime.native.undone import OPENAI_PREFIX
-from arriero_runtime.server import ignored
-from arriero_runtime.server.answers import Refusal, Voice
+from arriero_runtime.server import fields, grammars, ignored
+from arriero_runtime.server.answers import INVALID, Refusal, Voice, invalid
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,15 @@ _OBJECT: Final = "structured_outputs"
 """A parameter that the application takes for an object without looking."""
 _SUSPECT: Final = re.compile(rb'\\u[dD][89a-fA-F]|\d{19}|"structured_outputs"')
 """Half a character, a number of more than 64 bits, or that parameter."""
+_CONSTRAINED: Final = re.compile(rb'"(?:response_format|structured_outputs|tools)"')
 _INT64: Final = range(-(2**63), 2**63)
 
 
 class Screen:
-    """Stands before the applications of one server."""
+    """Stands before the applications of one server. `honoured`: see `refusal`."""
 
     def __init__(self) -> None:
+        self.honoured: frozenset[str] = frozenset()
         self._lock = asyncio.Lock()
 
     async def __call__(self, app: AsgiApp, voice: Voice, scope: Scope, receive: Receive, send: Send) -> None:
@@ -58,7 +60,7 @@ class Screen:
         body = await _body(receive)
         if body is None:
             return
-        if refused := refusal(scope["path"].removeprefix(OPENAI_PREFIX), body):
+        if refused := refusal(scope["path"].removeprefix(OPENAI_PREFIX), body, self.honoured):
             await refused.send(send, voice)
             return
         async with _Turn(self._lock if len(body) > _SMALL_BYTES else None) as turn:
@@ -123,23 +125,38 @@ async def _body(receive: Receive) -> bytes | None:
             return b"".join(chunks)
 
 
-def refusal(path: str, body: bytes) -> Refusal | None:
-    """What is wrong with the body; None also for one that is no JSON, of which the application tells."""
+def refusal(path: str, body: bytes, honoured: frozenset[str] = frozenset()) -> Refusal | None:
+    """What is wrong with the body; None also for one that is no JSON, of which the application tells. `honoured` are
+    the parameters of `fields.UNLESS` that the engine was started for."""
     marks = sum(body.count(mark) for mark in (b",", b"[", b"{"))
     if marks > _MAX_MARKS:
-        return _invalid("", f"has more than {_MAX_MARKS} values")
+        return invalid("", f"has more than {_MAX_MARKS} values")
     texts = not path.startswith(_TOLD_THERE)
     limits = NARROW.get(path, LIMITS)
-    if marks <= limits.entries and not (texts and _SUSPECT.search(body)) and not ignored.may_be_named(path, body):
+    suspect = marks > limits.entries or (texts and _SUSPECT.search(body)) or _CONSTRAINED.search(body)
+    if path not in fields.TAKEN and not suspect:
         return None
     try:
         request = json.loads(body)
     except (ValueError, RecursionError):
         return None
-    if isinstance(request, dict) and (found := ignored.refusal(path, request)):
-        return found
     ids = _TOKEN_IDS | {"input"} if path.endswith("/embeddings") else _TOKEN_IDS
-    return _too_many(request, ids, limits) or (_unusable(request) if texts else None)
+    return (
+        _too_many(request, ids, limits)
+        or (_unusable(request) if texts and suspect else None)
+        or (_unwanted(path, request, honoured) if isinstance(request, dict) else None)
+    )
+
+
+def _unwanted(path: str, request: dict[str, Any], honoured: frozenset[str]) -> Refusal | None:
+    if found := ignored.refusal(path, request):
+        return found
+    if fault := fields.fault(path, request, honoured):
+        name, words = fault
+        return Refusal(400, INVALID, f"The parameter '{name[:100]}' {words}.", extra={"param": name[:100]})
+    if fault := grammars.fault(request):
+        return invalid(*fault)
+    return None
 
 
 def _too_many(request: Any, ids: frozenset[str], limits: Limits) -> Refusal | None:
@@ -150,10 +167,10 @@ def _too_many(request: Any, ids: frozenset[str], limits: Limits) -> Refusal | No
         if not isinstance(value, dict | list) or (where.partition(".")[0] in ids and _is_numbers(value)):
             continue
         if len(value) > limits.entries:
-            return _invalid(where, f"has {len(value)} entries; {limits.entries} are allowed")
+            return invalid(where, f"has {len(value)} entries; {limits.entries} are allowed")
         left -= len(value)
         if left < 0:
-            return _invalid("", f"has more than {limits.values} values")
+            return invalid("", f"has more than {limits.values} values")
         stack += _entries(where, value)
     return None
 
@@ -161,16 +178,16 @@ def _too_many(request: Any, ids: frozenset[str], limits: Limits) -> Refusal | No
 def _unusable(request: Any) -> Refusal | None:
     """What cannot reach the engine's process: text that is none, numbers that are too large, and what is no object."""
     if isinstance(request, dict) and not isinstance(request.get(_OBJECT), dict | None):
-        return _invalid(_OBJECT, "must be an object")
+        return invalid(_OBJECT, "must be an object")
     stack: list[tuple[str, Any]] = [("", request)]
     while stack:
         where, value = stack.pop()
         if isinstance(value, str) and _is_broken(value):
-            return _invalid(where, "holds half of a surrogate pair, which is no text")
+            return invalid(where, "holds half of a surrogate pair, which is no text")
         if isinstance(value, int) and value not in _INT64 and where.partition(".")[0] not in _FREE:
-            return _invalid(where, "is a number of more than 64 bits")
+            return invalid(where, "is a number of more than 64 bits")
         if isinstance(value, dict) and any(map(_is_broken, value)):
-            return _invalid(where, "has a name that holds half of a surrogate pair")
+            return invalid(where, "has a name that holds half of a surrogate pair")
         if isinstance(value, dict | list):
             stack += _entries(where, value)
     return None
@@ -191,9 +208,3 @@ def _is_broken(text: str) -> bool:
 
 def _is_numbers(value: dict[str, Any] | list[Any]) -> bool:
     return isinstance(value, list) and all(type(entry) is int for entry in value)
-
-
-def _invalid(where: str, words: str) -> Refusal:
-    named = where[:100].encode(errors="replace").decode()
-    words = f"{named or 'The body of the request'} {words}."
-    return Refusal(400, "BadRequestError", words, extra={"param": named} if named else {})

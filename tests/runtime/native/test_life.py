@@ -54,7 +54,7 @@ async def test_a_request_that_is_under_way_ends_within_the_drain(tmp_path: Path)
 
 async def test_a_body_over_the_limit_is_413_in_llama_stacks_form(tmp_path: Path) -> None:
     async with native(tmp_path) as stack:
-        stack.server.serving.dispatcher.max_body = 1000
+        stack.server.serving.dispatcher.gate.max_body = 1000
 
         async def chunks() -> AsyncIterator[bytes]:
             for _ in range(4):

@@ -23,7 +23,7 @@ async def server(tmp_path: Path) -> AsyncIterator[Running]:
 
 async def lines_of(server: Running, path: str, headers: dict[str, str]) -> list[str]:
     server.engine.release.set()
-    body = {"model": "one", "fake": "stream"}
+    body = {"model": "one", "user": "stream"}
     async with server.client.stream("POST", path, json=body, headers=headers) as response:
         assert response.status_code == 200
         return [line async for line in response.aiter_lines() if line]
@@ -125,7 +125,7 @@ async def test_an_openai_route_below_openai_answers_like_the_plain_one_and_knows
 
 async def test_a_stream_without_end_mark_is_cut_with_an_error_event_and_none_either(tmp_path: Path) -> None:
     async with running(options_for(tmp_path, ["--request-timeout-seconds", "1"])) as server:
-        body = {"model": "one", "fake": "stream"}
+        body = {"model": "one", "user": "stream"}
         async with server.client.stream("POST", "/v1/openai/v1/chat/completions", json=body) as response:
             lines = [line async for line in response.aiter_lines() if line]
         assert len(lines) == 2

@@ -152,8 +152,9 @@ class ScriptedEngine:
 
 
 class ScriptedLoader:
-    """FAKE: "loads" the scripted engine once `go` is set; `refuse` and `fail` are raised instead. `given_up` is set when
-    somebody no longer wants what is being loaded, and ends that."""
+    """FAKE: "loads" the scripted engine once `go` is set; `fail` is raised instead. `given_up` is set when somebody no
+    longer wants what is being loaded, and ends that. Arguments are checked once `checked` is set, and `refuse` is what
+    is wrong with them; `unfit` is what is wrong with the configuration, of which `seen` are the files."""
 
     def __init__(self, engine: ScriptedEngine) -> None:
         self.engine = engine
@@ -164,16 +165,22 @@ class ScriptedLoader:
         self.loaded: Path | None = None
         self.loads = 0
         self.pooling = False
-        self.seen: Path | None = None
+        self.checked = asyncio.Event()
+        self.checked.set()
+        self.unfit: StartError | None = None
+        self.seen: set[str] = set()
         self.flags: tuple[str, ...] = ()
         self.given_up = asyncio.Event()
 
     async def check_arguments(self) -> None:
+        await self.checked.wait()
         if self.refuse:
             raise self.refuse
 
     async def check_model(self, folder: Path, pooling: bool) -> None:
-        self.seen = folder
+        self.seen = {file.name for file in folder.iterdir()}
+        if self.unfit:
+            raise self.unfit
 
     def give_up(self) -> None:
         self.given_up.set()

@@ -100,7 +100,8 @@ async def test_the_time_of_a_request_ends_also_for_a_real_client_that_stops_read
     async with running(options) as server:
         server.serving.dispatcher.app = Torrent().app
         reader, writer = await asyncio.open_connection("127.0.0.1", options.port, limit=1024)
-        writer.write(b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}")
+        head = b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+        writer.write(head + b"content-length: 2\r\n\r\n{}")
         await eventually_async(lambda: server.serving.dispatcher.in_flight == 1)
         await eventually_async(lambda: server.serving.dispatcher.in_flight == 0)
         got = await asyncio.wait_for(reader.read(), 10)
@@ -123,6 +124,6 @@ async def test_an_error_of_the_application_is_told_in_the_form_of_the_api(begun:
     await Exchange(client.receive, client.send, 100, abort=client.abort).run(broken, {})
     assert client.aborted.is_set() == (begun == "whole")
     if begun != "whole":
-        assert b'"type": "InternalServerError"' in client.got[-1]["body"]
+        assert b'"type": "server_error"' in client.got[-1]["body"]
         assert not client.got[-1].get("more_body", False)
     assert b"broken" not in client.got[-1]["body"]

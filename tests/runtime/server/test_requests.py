@@ -27,7 +27,7 @@ async def test_what_is_not_on_the_allow_list_is_404_although_the_engine_has_it(s
     for method in ("GET", "POST"):
         answer = await server.client.request(method, path)
         assert answer.status_code == 404
-        assert error_of(answer)["type"] == "NotFoundError"
+        assert error_of(answer)["type"] == "invalid_request_error"
 
 
 async def test_a_route_that_this_model_lacks_is_404_in_the_openai_form(server: Running) -> None:
@@ -42,15 +42,16 @@ async def test_another_method_is_405_and_names_the_right_one(server: Running) ->
 
 
 async def test_a_body_over_the_limit_is_413_whether_its_length_is_announced_or_not(server: Running) -> None:
-    server.serving.dispatcher.max_body = 1000
+    server.serving.dispatcher.gate.max_body = 1000
 
     async def chunks() -> AsyncIterator[bytes]:
         for _ in range(4):
             yield b"x" * 500
 
-    announced = await server.client.post("/v1/chat/completions", content=b"x" * 1001)
+    json = {"content-type": "application/json"}
+    announced = await server.client.post("/v1/chat/completions", content=b"x" * 1001, headers=json)
     assert announced.status_code == 413
-    chunked = await server.client.post("/v1/chat/completions", content=chunks())
+    chunked = await server.client.post("/v1/chat/completions", content=chunks(), headers=json)
     assert chunked.status_code == 413
 
 
@@ -68,7 +69,7 @@ async def test_before_ready_the_port_answers_503_with_the_phase(tmp_path: Path) 
 
 
 async def test_a_request_over_its_time_is_504_and_the_engine_stops_working_on_it(server: Running) -> None:
-    answer = await server.chat(fake="wait")
+    answer = await server.chat(user="wait")
     assert answer.status_code == 504
     assert "requestTimeoutSeconds" in str(error_of(answer)["message"])
     await eventually_async(lambda: server.engine.disconnects == 1)

@@ -99,7 +99,6 @@ class VllmEngine:
             "kv_transfer_params": config.kv_transfer_config is not None,
             "ec_transfer_params": config.ec_transfer_config is not None,
             "vllm_xargs": bool(config.model_config.logits_processors),
-            "routed_experts_prompt_start": bool(config.model_config.enable_return_routed_experts),
             "watermarking": config.watermark_config is not None,
         }
         return frozenset(name for name, works in found.items() if works)

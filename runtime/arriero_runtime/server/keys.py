@@ -1,0 +1,89 @@
+"""The API keys that requests need, in a file that may change at any time."""
+
+import hashlib
+import hmac
+import logging
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+Headers = Iterable[tuple[bytes, bytes]]
+
+_SCHEME: Final = b"bearer "
+_MAX_BYTES: Final = 64 * 1024
+log = logging.getLogger(__name__)
+
+
+class KeysUnusable(ValueError):
+    """There is no key in the file, or no file. The text holds nothing of it."""
+
+
+class Keys:
+    """Keys are the lines of the file, empty ones left out: with the old key and the new one in it, none of either's
+    requests is lost while clients change over. Raises KeysUnusable.
+
+    The file is looked at for each request, so that a change counts from the next one on. A change that leaves no
+    usable key is not taken: it could only let everybody in, or nobody.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen = _mark(path)
+        self._digests = _read(path)
+
+    def admits(self, headers: Headers) -> bool:
+        """Whether one of the keys stands in the headers. Takes as long for any other text of the same length."""
+        self._refresh()
+        given = _digest(_given(headers))
+        # All of them, also after a match: how long it takes shall tell nothing.
+        return sum(hmac.compare_digest(given, known) for known in self._digests) > 0
+
+    def _refresh(self) -> None:
+        mark = _mark(self._path)
+        if mark == self._seen:
+            return
+        self._seen = mark
+        try:
+            self._digests = _read(self._path)
+        except KeysUnusable as error:
+            log.warning("the API keys stay as they were: %s", error)
+        else:
+            log.info("the API keys have changed: %d are known", len(self._digests))
+
+
+def without_key(headers: Headers) -> list[tuple[bytes, bytes]]:
+    """What may go on to the engine, which logs what it is given."""
+    return [pair for pair in headers if pair[0] != b"authorization"]
+
+
+def _given(headers: Headers) -> bytes:
+    found = [value for name, value in headers if name == b"authorization"]
+    if len(found) != 1 or found[0][: len(_SCHEME)].lower() != _SCHEME:
+        return b""
+    return found[0][len(_SCHEME) :].strip()
+
+
+def _digest(key: bytes) -> bytes:
+    return hashlib.sha256(key).digest()
+
+
+def _mark(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def _read(path: Path) -> tuple[bytes, ...]:
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MAX_BYTES + 1)
+    except OSError as error:
+        raise KeysUnusable(f"{path}: {error.strerror}") from error
+    if len(data) > _MAX_BYTES:
+        raise KeysUnusable(f"{path} is larger than {_MAX_BYTES // 1024} KiB")
+    keys = tuple(dict.fromkeys(line.strip() for line in data.splitlines() if line.strip()))
+    if not keys:
+        raise KeysUnusable(f"{path} holds no key")
+    return tuple(_digest(key) for key in keys)

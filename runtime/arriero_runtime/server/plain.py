@@ -1,0 +1,104 @@
+"""What people and tools say is text: no control tokens are made of it.
+
+Chat templates put a message's text between control tokens such as <|im_end|>, and the tokenizer finds these wherever
+they stand. Whoever can write them into a message could end it, and speak as the system.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+
+from arriero_runtime.engine.protocol import AsgiApp, Message, Receive, Scope, Send
+
+_JOINER: Final = "\u2060"
+"""Invisible, and between two characters of a control token enough to leave it a text."""
+_SAID: Final = frozenset({"user", "tool", "function"})
+"""Roles whose text comes from elsewhere. What the system or the assistant says is the application's own."""
+_OUTPUTS: Final = frozenset({"function_call_output", "custom_tool_call_output"})
+_CHATS: Final = frozenset(
+    {"/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/messages/count_tokens", "/tokenize"}
+)
+_ESCAPED: Final = re.compile(rb"\\u00[2-7]")
+"""A character of ASCII in disguise."""
+
+
+class Plain:
+    """The application, with the control tokens in what was said put out of action. `tokens` are the model's."""
+
+    def __init__(self, app: AsgiApp, tokens: Iterable[str]) -> None:
+        # The longest first: one may be the beginning of another.
+        known = sorted((token for token in tokens if len(token) > 1), key=len, reverse=True)
+        self._app = app
+        self._text = re.compile("|".join(map(re.escape, known))) if known else None
+        written = (json.dumps(token)[1:-1].encode() for token in known)
+        self._bytes = re.compile(b"|".join(map(re.escape, written)))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Expects the whole body in one message, as both ways to the application give it."""
+        if self._text is None or scope["path"] not in _CHATS:
+            await self._app(scope, receive, send)
+            return
+
+        async def cleaned() -> Message:
+            message = await receive()
+            if message["type"] == "http.request":
+                message = {**message, "body": self.clean(message.get("body", b""))}
+            return message
+
+        await self._app(scope, cleaned, send)
+
+    def clean(self, body: bytes) -> bytes:
+        """The body of a chat request; the same where there is nothing to do, or where it is none."""
+        if not self._bytes.search(body) and not _ESCAPED.search(body):
+            return body
+        try:
+            request = json.loads(body)
+        except (ValueError, RecursionError):
+            return body
+        if not isinstance(request, dict) or not self._request(request):
+            return body
+        return json.dumps(request).encode()
+
+    def _request(self, request: dict[str, Any]) -> bool:
+        changed = False
+        for name in ("messages", "input"):
+            said = request.get(name)
+            if isinstance(said, str):
+                request[name] = self._plain(said)
+                changed |= request[name] != said
+            elif isinstance(said, list):
+                changed = any([self._item(item) for item in said]) or changed
+        if "documents" in request:
+            before = request["documents"]
+            request["documents"] = self._all(before)
+            changed |= request["documents"] != before
+        return changed
+
+    def _item(self, item: Any) -> bool:
+        """One message, or one item of the Responses API."""
+        if not isinstance(item, dict):
+            return False
+        names = ["content"] if item.get("role") in _SAID else []
+        if item.get("type") in _OUTPUTS:
+            names.append("output")
+        changed = False
+        for name in names:
+            before = item.get(name)
+            item[name] = self._all(before)
+            changed |= item[name] != before
+        return changed
+
+    def _all(self, value: Any) -> Any:
+        """The same with every text in it plain."""
+        if isinstance(value, str):
+            return self._plain(value)
+        if isinstance(value, list):
+            return [self._all(entry) for entry in value]
+        if isinstance(value, dict):
+            return {name: self._all(entry) for name, entry in value.items()}
+        return value
+
+    def _plain(self, text: str) -> str:
+        assert self._text is not None
+        return self._text.sub(lambda found: found[0][0] + _JOINER + found[0][1:], text)

@@ -1,0 +1,135 @@
+"""How the engine's application tells of errors, put right: one form, the right status, and no stream that begins
+well and then says only that it failed."""
+
+import ast
+import json
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from arriero_runtime.engine.protocol import AsgiApp, Message, Receive, Scope, Send
+from arriero_runtime.server import answers
+from arriero_runtime.server.answers import INVALID, Refusal, kind_of
+
+_ERROR_EVENT: Final = b'data: {"error"'
+_UNREADABLE: Final = "There was an error parsing the body"
+_INTERNAL: Final = "Internal server error"
+"""The application's words for a request that the engine gave up: with constraints, that is always on their account."""
+_CONSTRAINED: Final = re.compile(rb'"(response_format|structured_outputs|tools|text)"\s*:')
+_DETAIL: Final = re.compile(r"^  (\{.*\})$", re.MULTILINE)
+_OTHER_API: Final = "/v1/messages"
+"""Its errors have a form of their own."""
+
+
+class Told:
+    """The application with its errors put right. `dead` tells whether the engine has died."""
+
+    def __init__(self, app: AsgiApp, dead: Callable[[], bool]) -> None:
+        self._app = app
+        self._dead = dead
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """As the application, but for its errors. A stream's head is sent with its first event."""
+        if scope["method"] == "GET" or scope["path"].startswith(_OTHER_API):
+            await self._app(scope, receive, send)
+            return
+        answer = _Answer(receive, send, self._dead)
+        await self._app(scope, answer.receive, answer.send)
+
+
+class _Answer:
+    def __init__(self, receive: Receive, send: Send, dead: Callable[[], bool]) -> None:
+        self._receive = receive
+        self._send = send
+        self._dead = dead
+        self._request = b""
+        self._head: Message | None = None
+        self._error: bytearray | None = None
+        self._over = False
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        if message["type"] == "http.request" and not self._request:
+            self._request = message.get("body", b"")
+        return message
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._head = message
+            if message["status"] >= 400:
+                self._error = bytearray()
+        elif not self._over:
+            await self._body(message)
+
+    async def _body(self, message: Message) -> None:
+        data = message.get("body", b"")
+        if self._error is not None and self._head is not None:
+            self._error += data
+            if not message.get("more_body", False):
+                await self._refuse(self._put_right(self._head["status"], bytes(self._error)))
+            return
+        if data.startswith(_ERROR_EVENT):
+            event, mark, rest = data.removeprefix(b"data: ").partition(b"\n\n")
+            refusal = self._put_right(500, event)
+            if self._head is not None:
+                await self._refuse(refusal)
+                return
+            message = {**message, "body": b"data: " + refusal.body.encode() + mark + rest}
+        elif self._head is not None:
+            if not data and message.get("more_body", False):
+                return
+            await self._send(self._head)
+            self._head = None
+        await self._send(message)
+
+    async def _refuse(self, refusal: Refusal) -> None:
+        self._over = True
+        await refusal.send(self._send)
+
+    def _put_right(self, status: int, body: bytes) -> Refusal:
+        told = _told(body)
+        if isinstance(code := told.get("code"), int) and 400 <= code < 600:
+            status = code
+        message, param = _words(str(told.get("message") or "")), _param(told.get("param"))
+        if status >= 500 and self._dead():
+            return answers.engine_gone()
+        if status == 500 and message == _INTERNAL and (named := _CONSTRAINED.search(self._request)):
+            name = named[1].decode()
+            words = f"The engine gave the request up: what '{name}' asks for cannot be compiled or has no answer."
+            return Refusal(400, INVALID, words, extra={"param": name})
+        extra = {"param": param} if param else {}
+        headers = {"retry-after": str(answers.RETRY_SECONDS)} if status in (429, 503) else {}
+        return Refusal(status, kind_of(status), message or f"The request failed ({status}).", headers, extra)
+
+
+def _told(body: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return {"message": body.decode(errors="replace")[:1000]}
+    if not isinstance(found, dict):
+        return {}
+    error = found.get("error")
+    if isinstance(error, dict):
+        return error
+    detail = found.get("detail")
+    return {"message": "The body cannot be read as JSON." if detail == _UNREADABLE else str(detail or "")}
+
+
+def _param(param: object) -> str:
+    """The field's own name: the application puts "body." before it, as it also reads headers."""
+    return "" if not isinstance(param, str) or param == "body" else param.removeprefix("body.")
+
+
+def _words(message: str) -> str:
+    """Field and fault of each entry, where the message is a list of what a checking library found."""
+    found = []
+    for text in _DETAIL.findall(message):
+        try:
+            entry = ast.literal_eval(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return message
+        reason = entry.get("ctx", {}).get("error") if entry.get("type") == "json_invalid" else None
+        words = f"no JSON: {reason}" if reason else str(entry.get("msg", "")).removeprefix("Value error, ")
+        found.append(f"{_param(entry.get('loc')) or 'The body of the request'}: {words}")
+    return "; ".join(dict.fromkeys(found)) or message
