@@ -162,7 +162,7 @@ _ALL: Final = (
     _fault(
         "ImagePullFailed",
         "The runtime image cannot be pulled.",
-        "Check spec.image or the profile's image, and the node's access to the registry.",
+        "Check spec.image or the profile's image, and the node's access to the registry; pull secrets of the namespace are named by the profile's imagePullSecrets or by its default service account.",
     ),
     _fault(
         "OciVolumesUnsupported",
