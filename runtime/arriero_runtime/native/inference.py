@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from typing import Final
 
 from arriero_runtime.engine.protocol import AsgiApp, Message, Receive, Scope, Send
 from arriero_runtime.native import asking, chatting, completion, content, embeddings, sampling, wire
@@ -11,8 +12,11 @@ from arriero_runtime.native.chatting import CHAT, COMPLETION, Payload
 from arriero_runtime.native.errors import NATIVE, BadBody, Refused, invalid
 from arriero_runtime.native.facts import Facts
 from arriero_runtime.native.inner import Caller, ClientGone
+from arriero_runtime.server import grammars
 from arriero_runtime.server.answers import reply
 
+_HERE: Final = {"structured_outputs": "response_format"}
+"""A parameter of the engine's → the one of these routes."""
 log = logging.getLogger(__name__)
 
 
@@ -96,13 +100,15 @@ class Inference:
 
     def _completion_payload(self, request: wire.Common, item: wire.Content, field: str) -> Payload:
         self._must_have(COMPLETION, request.model_id)
-        return {
-            "model": self._facts.served_name(request.model_id),
-            "prompt": content.text(item, field, ""),
-            **sampling.chosen(request.sampling_params),
-            **sampling.form(request.response_format),
-            **sampling.completion_logprobs(request.logprobs),
-        }
+        return _bounded(
+            {
+                "model": self._facts.served_name(request.model_id),
+                "prompt": content.text(item, field, ""),
+                **sampling.chosen(request.sampling_params),
+                **sampling.form(request.response_format),
+                **sampling.completion_logprobs(request.logprobs),
+            }
+        )
 
     def _way(self, request: wire.ChatOptions) -> chatting.Way:
         self._must_have(CHAT, request.model_id)
@@ -111,16 +117,26 @@ class Inference:
     def _chat_payload(
         self, request: wire.ChatOptions, item: Sequence[wire.ChatMessage], field: str, way: chatting.Way
     ) -> Payload:
-        return {
-            "model": self._facts.served_name(request.model_id),
-            **sampling.chosen(request.sampling_params),
-            **way.payload(item, field),
-        }
+        return _bounded(
+            {
+                "model": self._facts.served_name(request.model_id),
+                **sampling.chosen(request.sampling_params),
+                **way.payload(item, field),
+            }
+        )
 
     def _must_have(self, path: str, name: str) -> None:
         if path not in self._facts.paths():
             kind = "an embedding model" if self._facts.embeds else "not an embedding model"
             raise invalid("model_id", f"'{name}' is {kind} and cannot answer this route")
+
+
+def _bounded(payload: Payload) -> Payload:
+    """Raises Refused for a constraint that the engine's compiler of grammars should not see."""
+    if fault := grammars.fault(payload):
+        where, words = fault
+        raise invalid(_HERE.get(where, where), words)
+    return payload
 
 
 async def _guarded(
