@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib import metadata
 
 from arriero_api import pod
 from arriero_api.contract import Failure, Phase, Shutdown
@@ -50,6 +49,9 @@ def _broken(message: str) -> Failure:
 
 def _version() -> str:
     """Of the installed package; "unknown" where it runs from a folder."""
+    # A quarter of what is imported: not before the first probe is answered.
+    from importlib import metadata
+
     try:
         return metadata.version("arriero")
     except metadata.PackageNotFoundError:
@@ -79,9 +81,10 @@ class Container:
 
     def live(self, argv: Sequence[str]) -> int:
         """From the open control port to the exit code."""
-        sources = Sources(self._state, self._log, self._parser, _version())
+        sources = Sources(self._state, self._log, self._parser)
         Control(self._options.host, self._options.control_port, self._state, lambda: render(sources))
         tree.become_subreaper()
+        sources.version = _version()
         memory = Memory(self._options.state_dir, inputs_hash(argv, os.environ, sources.version))
         failure = self._serve(argv, memory)
         if failure is None:

@@ -9,14 +9,14 @@ from arriero_runtime.supervisor.log import Copy
 from arriero_runtime.supervisor.state import State
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Sources:
     """Where the values come from."""
 
     state: State
     log: Copy
     parser: Copy
-    version: str
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,6 @@ def test_the_failure_of_an_adapter_leaves_without_secrets() -> None:
 
 def test_adapters_are_counted_by_state() -> None:
     silent = Copy("silent", 1, lambda chunk: None)
-    sources = Sources(state(), silent, silent, "1.0")
+    sources = Sources(state(), silent, silent)
     (series,) = [one for one in CATALOGUE if one.name == "arriero_runtime_adapters"]
     assert dict(series.read(sources)) == {("Registering",): 0, ("Registered",): 1, ("Failed",): 2}

@@ -1,8 +1,8 @@
 """The control port answers whatever the server does."""
 
 import contextlib
+import os
 import socket
-import time
 from pathlib import Path
 
 from arriero_api.contract import Phase
@@ -11,14 +11,12 @@ from tests.runtime.supervisor.conftest import Starter
 from tests.runtime.supervisor.harness import until
 
 
-def test_livez_answers_within_a_second_of_the_start(start: Starter) -> None:
-    took = []
-    for _ in range(3):  # the best of three: the machine may be busy
-        supervised = start("loads_for_ever")
-        until(lambda: supervised.get("/livez") == (200, "ok\n"), "livez")  # noqa: B023 asked before the next is made
-        took.append(time.monotonic() - supervised.started)
-        supervised.clean()
-    assert min(took) < 1, took
+def test_livez_costs_so_little_that_it_answers_within_a_second_of_the_start(start: Starter) -> None:
+    supervised = start("loads_for_ever")
+    until(lambda: supervised.get("/livez") == (200, "ok\n"), "livez")
+    # In processor time, as the machine may be busy; python -m tests.bench.control_port measures the time.
+    fields = Path(f"/proc/{supervised.process.pid}/stat").read_text().rpartition(")")[2].split()
+    assert sum(int(ticks) for ticks in fields[11:13]) / os.sysconf("SC_CLK_TCK") < 0.5
 
 
 def test_a_server_that_loads_is_alive_and_not_ready_and_says_how_far_it_is(start: Starter) -> None:
