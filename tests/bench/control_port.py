@@ -115,7 +115,6 @@ def main() -> None:
     parser.add_argument("--streams", type=int, default=300)
     parser.add_argument("--seconds", type=float, default=20.0)
     asked = parser.parse_args()
-    body = {"model": NAME, "prompt": "Once", "max_tokens": 1000, "ignore_eos": True, "stream": True}
     with tempfile.TemporaryDirectory() as folder, idle_port() as baseline:
         runtime = RealRuntime(Path(folder), tiny(), engine=(f"--max-num-seqs={asked.streams + 20}",))
         try:
