@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from arriero_operator.limits import Reads
 from arriero_operator.startup import rights
 from tests.chart.rendering import NAMESPACE, Rendered, render
 
@@ -49,6 +50,18 @@ def test_the_chart_grants_exactly_what_the_operator_checks_at_its_start() -> Non
         for right in rights((), NAMESPACE)
     }
     assert _granted(CLUSTER_WIDE) == needed
+
+
+@pytest.mark.parametrize("values", [{"secrets": True}, {"classes": True}, {"secrets": True, "classes": True}], ids=str)
+@pytest.mark.parametrize("namespaces", [[], ["team-a"]], ids=["all namespaces", "named namespaces"])
+def test_each_further_look_grants_exactly_its_reads(values: dict[str, bool], namespaces: list[str]) -> None:
+    rendered = render({"reads": values, "watchNamespaces": namespaces})
+    more = _granted(rendered) - _granted(CLUSTER_WIDE)
+    needed = {(right.group, right.resource, right.verb) for right in rights((), NAMESPACE, Reads(**values))}
+    checked = {(right.group, right.resource, right.verb) for right in rights((), NAMESPACE)}
+    assert more == needed - checked
+    assert {right[2] for right in more} <= {"get", "list", "watch"}
+    assert "secrets" in {right[1] for right in more} or not values.get("secrets")
 
 
 def test_the_operator_cannot_write_a_models_spec_or_make_and_delete_models_and_pods() -> None:

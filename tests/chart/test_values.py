@@ -31,16 +31,33 @@ OTHER: Mapping[str, Any] = {
     "tolerations": [{"key": "infra", "operator": "Exists"}],
     "affinity": {"nodeAffinity": {}},
     "podMonitor.enabled": True,
+    "operatorClass": "second",
+    "policy.podTemplate": False,
+    "policy.images": ["registry.example.com/"],
+    "policy.sources": ["hf://our-org/"],
+    "policy.serviceTypes": ["ClusterIP"],
+    "policy.trustRemoteCode": False,
+    "reads.secrets": True,
+    "reads.classes": True,
+    "changes.references": "Report",
+    "changes.images": "OneByOne",
+    "networkPolicies.enabled": True,
+    "networkPolicies.clients": [],
+    "networkPolicies.monitoring": [{"namespaceSelector": {}}],
+    "networkPolicies.egress": {"sourcePorts": [8443]},
 }
 """For each value another than its default."""
 
+
+NESTED = ("image", "hub", "crds", "podMonitor", "policy", "reads", "changes", "networkPolicies")
+"""Values that are maps of values."""
 
 REF = {"secretKeyRef": {"name": "hub", "key": "token"}}
 
 
 def _paths(values: Mapping[str, Any]) -> Iterator[str]:
     for name, value in values.items():
-        if name in ("image", "hub", "crds", "podMonitor"):
+        if name in NESTED:
             yield from (f"{name}.{inner}" for inner in value)
         else:
             yield name
@@ -84,6 +101,14 @@ def test_the_chart_passes_helms_own_lint() -> None:
         ({"profiles": {"mine": {}}}, "image"),
         ({"profiles": {"Mine": {"image": "x"}}}, "Mine"),
         ({"podMonitor": {"enabled": "yes"}}, "/podMonitor/enabled"),
+        ({"operatorClass": "A B"}, "/operatorClass"),
+        ({"policy": {"images": "registry.example.com"}}, "/policy/images"),
+        ({"policy": {"serviceTypes": ["ExternalName"]}}, "/policy/serviceTypes/0"),
+        ({"reads": {"configMaps": True}}, "configMaps"),
+        ({"changes": {"references": "Ignore"}}, "/changes/references"),
+        ({"networkPolicies": {"clients": [{"cidr": "10.0.0.0/8"}]}}, "/networkPolicies/clients/0"),
+        ({"networkPolicies": {"egress": {"sourcePorts": []}}}, "/networkPolicies/egress/sourcePorts"),
+        ({"profiles": {"nvidia": {"podTemplate": {"spec": []}}}}, "/profiles/nvidia/podTemplate/spec"),
     ],
     ids=str,
 )

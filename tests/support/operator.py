@@ -8,20 +8,21 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from tests.chart.rendering import render
+from tests.chart.rendering import NAMESPACE, render
 from tests.support.eventually import eventually
 from tests.support.kubectl import Kubectl, Object
 
 _START = 30.0
 _STOP = 30.0
 _RIGHTS = ("ServiceAccount", "Role", "RoleBinding")
+_AT_CLUSTER = ("ClusterRole", "ClusterRoleBinding")
 
 
 def operator_settings(namespace: str, **changes: Any) -> Object:
@@ -30,21 +31,25 @@ def operator_settings(namespace: str, **changes: Any) -> Object:
     return {**loaded, **changes}
 
 
-def operator_kubeconfig(kubectl: Kubectl, folder: Path) -> Path:
-    """A kubeconfig with the rights of the operator that the chart installs, in kubectl's namespace alone."""
-    rendered = render({"watchNamespaces": [kubectl.namespace]})
+def operator_kubeconfig(kubectl: Kubectl, folder: Path, release: str = "arriero", watched: Sequence[str] = ()) -> Path:
+    """A kubeconfig with the rights of the operator that the chart installs as `release` into kubectl's namespace.
+
+    It watches the namespaces `watched`; none: kubectl's own.
+    """
+    rendered = render({"watchNamespaces": list(watched) or [kubectl.namespace]}, release=release)
     for kind in _RIGHTS:
         for obj in rendered.of(kind):
-            obj["metadata"]["namespace"] = kubectl.namespace
+            if obj["metadata"]["namespace"] == NAMESPACE or not watched:
+                obj["metadata"]["namespace"] = kubectl.namespace
             for subject in obj.get("subjects", ()):
                 subject["namespace"] = kubectl.namespace
-            kubectl.apply(obj)
+            kubectl.within(obj["metadata"]["namespace"]).apply(obj)
     account = rendered.of("ServiceAccount")[0]["metadata"]["name"]
     token = kubectl.run("create", "token", account, "--duration=2h").strip()
     config = yaml.safe_load(kubectl.kubeconfig.read_text())
     config["users"] = [{"name": account, "user": {"token": token}}]
     config["contexts"][0]["context"]["user"] = account
-    path = folder / "operator.kubeconfig"
+    path = folder / f"{release}.kubeconfig"
     path.touch(mode=0o600)
     path.write_text(json.dumps(config))
     return path
@@ -52,21 +57,26 @@ def operator_kubeconfig(kubectl: Kubectl, folder: Path) -> Path:
 
 @dataclass
 class OperatorProcess:
-    """One operator process; `user` is its name in the audit log."""
+    """One operator process; `user` is its name in the audit log.
+
+    Without a kubeconfig it looks for a pod's service account. `env` is what its environment has besides the test's.
+    """
 
     kubectl: Kubectl
     folder: Path
     settings: Mapping[str, Any]
-    kubeconfig: Path
+    kubeconfig: Path | None
     identity: str = "operator-0"
     program: tuple[str, ...] = ("-m", "arriero_operator")
+    release: str = "arriero"
+    env: Mapping[str, str] = field(default_factory=dict)
     port: int = field(init=False)
     _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     @property
     def user(self) -> str:
         """The user that the API server sees."""
-        return f"system:serviceaccount:{self.kubectl.namespace}:arriero"
+        return f"system:serviceaccount:{self.kubectl.namespace}:{self.release}"
 
     @property
     def log(self) -> Path:
@@ -88,15 +98,14 @@ class OperatorProcess:
         command = [
             *(sys.executable, *self.program),
             f"--settings={settings}",
-            f"--kubeconfig={self.kubeconfig}",
+            *([f"--kubeconfig={self.kubeconfig}"] if self.kubeconfig else []),
             f"--namespace-of-lease={self.kubectl.namespace}",
             f"--identity={self.identity}",
             f"--probe-port={self.port}",
         ]
         with self.log.open("ab") as log:
-            self._process = subprocess.Popen(
-                command, stdout=log, stderr=subprocess.STDOUT, env={**os.environ, "PYTHONWARNINGS": "default"}
-            )
+            env = {**os.environ, "PYTHONWARNINGS": "default", **self.env}
+            self._process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=env)
 
     def wait_ready(self) -> None:
         """Wait until /readyz says so."""
@@ -128,6 +137,12 @@ class OperatorProcess:
         finally:
             self._process = None
         return code
+
+    def has_ended(self) -> bool:
+        """Whether it has ended by itself; it can be started anew then."""
+        if self._process is not None and self._process.poll() is not None:
+            self._process = None
+        return self._process is None
 
     def lines(self) -> list[Object]:
         """The log lines that are JSON."""

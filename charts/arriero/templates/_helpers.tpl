@@ -30,7 +30,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- $defaults := dict "imagePullPolicy" "IfNotPresent" "resources" dict "sharedMemory" "2Gi" "engine" dict "nodeSelector" dict "tolerations" list "runtimeClassName" "" }}
 {{- $_ := set $profiles $name (merge (deepCopy $profile) $defaults) }}
 {{- end }}
-{{- dict "watchNamespaces" .Values.watchNamespaces "defaultProfile" .Values.defaultProfile "hub" .Values.hub "workers" .Values.workers "profiles" $profiles | toYaml }}
+{{- $own := dict "namespaceSelector" (dict "matchLabels" (dict "kubernetes.io/metadata.name" .Release.Namespace)) "podSelector" (dict "matchLabels" (include "arriero.selector" . | fromYaml)) }}
+{{- $network := merge (dict "operator" (list $own)) .Values.networkPolicies }}
+{{- dict "operatorClass" .Values.operatorClass "policy" .Values.policy "reads" .Values.reads "changes" .Values.changes "networkPolicies" $network | toYaml }}
+{{ dict "watchNamespaces" .Values.watchNamespaces "defaultProfile" .Values.defaultProfile "hub" .Values.hub "workers" .Values.workers "profiles" $profiles | toYaml }}
 {{- end }}
 
 {{/* What the operator may do in a namespace that it watches; docs/security.md says what each verb is for. */}}
