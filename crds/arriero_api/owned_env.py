@@ -1,11 +1,16 @@
 """Environment variables that `spec.engine.env` may not carry, and why. Checked by operator and runtime."""
 
+import re
 from typing import Final
+
+from arriero_api.credentials import SECRET_VARIABLES
 
 PREFIX: Final = "ARRIERO_"
 _CACHE: Final = "it is the cache volume"
 _QUIET: Final = "nothing is sent to anybody; remove it"
-_TOKEN: Final = "use HF_TOKEN, from a Secret"  # noqa: S105 - advice, no token
+_TOKEN: Final = "use spec.model.credentials"  # noqa: S105 - advice, no token
+_FIELD: Final = "spec.model.credentials.secretName"
+_WITH_PASSWORD: Final = re.compile(r"://[^/@\s]*:[^/@\s]+@")
 _NO_ROUTE: Final = "Arriero does not serve the routes that it is for; remove it"
 _LOG: Final = "causes of failures are read from the log as it is; remove it"
 
@@ -38,9 +43,25 @@ OWNED_VARIABLES: Final[dict[str, str]] = {
     "VLLM_CONFIGURE_LOGGING": _LOG,
     "VLLM_LOGGING_CONFIG_PATH": _LOG,
     "VLLM_SERVER_DEV_MODE": _NO_ROUTE,
+    "VLLM_SKIP_MODEL_NAME_VALIDATION": "a name that is not served is never answered; remove it",
     "VLLM_ALLOW_RUNTIME_LORA_UPDATING": _NO_ROUTE,
 }
 """Variable → why it may not be set, and what to do."""
+
+
+def literal_secret(name: str, value: str | None) -> str:
+    """What to do instead of a secret that stands in the resource itself; empty where none does.
+
+    Whoever may read the resource or the pod would have it.
+    """
+    if not value:
+        return ""
+    if name in SECRET_VARIABLES:
+        key = SECRET_VARIABLES[name]
+        return f"its value would be readable for all: put it into a Secret under the key {key}, named by {_FIELD}"
+    if _WITH_PASSWORD.search(value):
+        return "its value has a password: use valueFrom.secretKeyRef, or the key proxy of the Secret of credentials"
+    return ""
 
 
 def advice(name: str) -> str:

@@ -14,6 +14,7 @@ from arriero_api import labels
 from arriero_api.contract import Failure
 from arriero_operator.cache import Cache
 from arriero_operator.diagnose.failures import failure
+from arriero_operator.diagnose.refusals import refused
 from arriero_operator.kube.errors import Conflict, Forbidden, Invalid, NotFound
 from arriero_operator.kube.protocol import MODELS, Kind, Kube, Object
 from arriero_operator.render.children import Owner, canonical
@@ -128,7 +129,7 @@ class Applier:
         try:
             return await self._kube.apply(kind, intent, manager=manager, force=force)
         except Invalid as error:
-            raise ChildProblem(failure("ChildRefused", f"{where}: {error.message}")) from error
+            raise ChildProblem(refused(where, error.message, intent)) from error
         except Forbidden as error:
             if error.is_quota:
                 raise ChildProblem(failure("QuotaExceeded", f"{where}: {error.message}"), 30.0) from error

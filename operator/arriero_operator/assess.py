@@ -36,6 +36,8 @@ def assess(cache: Cache, now: Round) -> Situation:
         rolled_back=now.plan.rejection.failure if now.plan.rejection is not None else None,
         mismatch=_mismatch(pods, now.registrations.get(applied)),
         outdated=now.plan.outdated,
+        stale=now.plan.stale,
+        missing=now.plan.missing,
         paused=observed.spec.paused,
         turnover=(now.method.reason, now.method.message),
     )
@@ -47,7 +49,8 @@ def _names(now: Round, pods: Sequence[PodFacts]) -> list[NameState]:
         return registered.refused_states(now.plan.names, now.plan.lost, before, now.moment)
     ready = [pod for pod in pods if pod.live and pod.ready]
     proven = sum(pod.uid in now.proven for pod in ready)
-    states = adapters.states(now.plan.served, ready, adapters.trusted(now.observed.before, now.observed.model))
+    files = {revision: one.content for revision, one in now.registrations.items()}
+    states = adapters.states(now.plan.served, ready, adapters.trusted(now.observed.before, now.observed.model), files)
     found = registered.name_states(now.plan.names, now.plan.lost, before, len(ready), proven, now.moment, states)
     return registered.unreached(found, now.unreachable)
 

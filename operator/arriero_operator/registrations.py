@@ -15,7 +15,8 @@ from arriero_api import labels
 from arriero_api.contract import ContractError, Registration, Registrations
 from arriero_operator import facts, revisions
 from arriero_operator.cache import Cache
-from arriero_operator.decide import registered
+from arriero_operator.decide import pins, registered
+from arriero_operator.decide.registered import Room
 from arriero_operator.facts import PodFacts
 from arriero_operator.keys import Key
 from arriero_operator.kube.errors import Conflict, NotFound
@@ -67,8 +68,9 @@ class LiveRegistrations:
         text = children.stored_registrations(stored)
         said = _stored(text)
         before = observed.before.get("names") or ()
-        room = self._adapter_room(now, revision)
+        room = self._room(now, revision)
         served = registered.served(now.plan.served, self._said(observed), before, now.moment, room)
+        served = pins.pinned(served, self._files(observed), observed.pods)
         content = Registrations(served, (said.commit if said else "") or _reported_commit(observed.pods, revision))
         if stored is None:
             return Wanted(revision, content, made="", changed="", fresh=True)
@@ -77,19 +79,23 @@ class LiveRegistrations:
             return Wanted(revision, content, made, marks.get(CHANGED, ""), fresh=False)
         return Wanted(revision, content, made, facts.timestamp(now.moment), fresh=True)
 
-    def _adapter_room(self, now: Round, revision: str) -> int:
-        """How many adapters pods of the revision can hold."""
+    def _room(self, now: Round, revision: str) -> Room:
+        """What pods of the revision were made for."""
         planned = now.plan.applied
         if planned is not None and planned.hash == revision:
-            return revisions.adapter_room(planned.record)
+            return revisions.room(planned.record)
         name = names.revisioned(now.observed.owner.name, revision)
-        return revisions.adapter_room(self._cache.get(REVISIONS, now.key[0], name))
+        return revisions.room(self._cache.get(REVISIONS, now.key[0], name))
 
     def _said(self, observed: Observed) -> Iterable[Registration]:
         """Everything that the files of the model's revisions say now, by name."""
+        return {one.name: one for file in self._files(observed) for one in file.names}.values()
+
+    def _files(self, observed: Observed) -> list[Registrations]:
+        """The files of the model's revisions as they are now."""
         files = self._cache.children(CONFIG_MAPS, observed.key[0], observed.stem)
         read = (_stored(children.stored_registrations(file)) for file in files)
-        return {one.name: one for file in read if file is not None for one in file.names}.values()
+        return [file for file in read if file is not None]
 
     async def tell(self, key: Key, pods: Iterable[PodFacts], wanted: Wanted) -> None:
         """Put the hash onto every pod of the revision that may not have seen the file and does not carry it."""

@@ -12,6 +12,15 @@ from arriero_api import uris
         ("pvc://models/llama/3.2", "pvc", "models", "llama/3.2"),
         ("pvc://models", "pvc", "models", ""),
         ("pvc://models/llama/", "pvc", "models", "llama"),
+        ("s3://bucket/a/b/", "s3", "bucket", "a/b"),
+        ("gs://bucket", "gs", "bucket", ""),
+        ("az://container/model", "az", "container", "model"),
+        ("https://host.example:8443/models/tiny", "https", "host.example:8443", "models/tiny"),
+        ("https://host/tiny.tar.gz", "https", "host", "tiny.tar.gz"),
+        ("oci://ghcr.io/org/tiny:1.0", "oci", "ghcr.io/org/tiny:1.0", ""),
+        (f"oci://host:5000/tiny@sha256:{'0' * 64}", "oci", f"host:5000/tiny@sha256:{'0' * 64}", ""),
+        ("Llama3.2-3B-Instruct", "hf", "meta-llama/Llama-3.2-3B-Instruct", ""),
+        ("Llama-Guard-3-8B:int8", "hf", "meta-llama/Llama-Guard-3-8B-INT8", ""),
         ("file:///opt/models/tiny", "file", "", "/opt/models/tiny"),
     ],
 )
@@ -20,7 +29,7 @@ def test_a_legal_uri_is_split_into_its_parts(uri: str, scheme: str, location: st
 
 
 @pytest.mark.parametrize(
-    "uri", ["", "Qwen/Qwen2.5", "hf://Qwen", "hf://a/b/c", "s3://bucket/model", "file://relative", "pvc:///path"]
+    "uri", ["", "Qwen/Qwen2.5", "hf://Qwen", "hf://a/b/c", "s3://UPPER/model", "http://host/model", "https://user:pw@host/model", "https://host", "oci://image", "Llama9-1B", "file://relative", "pvc:///path"]
 )
 def test_an_unknown_form_is_refused_with_the_forms_that_exist(uri: str) -> None:
     with pytest.raises(uris.UriError, match="hf://ORG/NAME"):

@@ -1,10 +1,13 @@
 """Compute resources and environment of the runtime container: spec.resources, spec.engine.env and envFrom."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field
 
+from arriero_api.credentials import SECRET_VARIABLES
 from arriero_api.schema import Quantity, Schema, matching, ruled
+
+_SECRETS: Final = ", ".join(f"'{name}'" for name in sorted(SECRET_VARIABLES))
 
 
 class Resources(Schema):
@@ -76,6 +79,13 @@ class EnvVar(Schema):
     value_from: EnvVarSource | None = Field(default=None, description="Where its value comes from, instead of 'value'.")
 
     model_config = ruled(
+        {
+            "rule": f"!has(self.value) || !(self.name in [{_SECRETS}])",
+            "message": (
+                "a secret must not stand in the resource: put it into a Secret of the namespace, and name that in "
+                "spec.model.credentials.secretName"
+            ),
+        },
         {
             "rule": "!(has(self.value) && has(self.valueFrom))",
             "message": "an environment variable has either value or valueFrom, not both: remove one",

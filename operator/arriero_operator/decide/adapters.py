@@ -1,11 +1,11 @@
 """How far adapters are, from what the ready pods say of them. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
-from arriero_api.contract import AdapterState, AdapterStatus, NameKind, Registration
+from arriero_api.contract import AdapterState, AdapterStatus, NameKind, Registration, Registrations
 from arriero_operator import facts
 from arriero_operator.decide.registered import FAILED, REGISTERED, REGISTERING
 from arriero_operator.decide.situation import NameState
@@ -27,6 +27,8 @@ class Trusted:
 
 
 NOTHING: Final = Trusted()
+NO_FILES: Final[Mapping[str, Registrations]] = {}
+_NOBODY: Final = Registration("", NameKind.ADAPTER)
 
 
 def trusted(before: Mapping[str, Any], model: Mapping[str, Any]) -> Trusted:
@@ -38,9 +40,39 @@ def trusted(before: Mapping[str, Any], model: Mapping[str, Any]) -> Trusted:
     return Trusted(frozenset(one["name"] for one in before.get("names") or () if one["state"] == REGISTERED), since)
 
 
-def states(served: Sequence[Registration], ready: Sequence[PodFacts], known: Trusted) -> list[NameState]:
-    """The state of each adapter among `served`: Registered when every ready pod has it, Failed when one cannot."""
-    return [_state(one, ready, known) for one in served if one.kind is NameKind.ADAPTER]
+def states(
+    served: Sequence[Registration],
+    ready: Sequence[PodFacts],
+    known: Trusted,
+    files: Mapping[str, Registrations] = NO_FILES,
+) -> list[NameState]:
+    """The state of each adapter among `served`: Registered when every ready pod has it, Failed when one cannot.
+
+    `files` has what the pods of each revision are to serve: an adapter that is left out there waits for new pods.
+    """
+    told = {one.name: one for file in files.values() for one in file.adapters}
+    found = []
+    for one in served:
+        if one.kind is NameKind.ADAPTER:
+            state = _state(told[one.name] if told.get(one.name, _NOBODY).entry == one.entry else one, ready, known)
+            found.append(_waiting(one, state, ready, files))
+    return found
+
+
+def _waiting(
+    wanted: Registration, state: NameState, ready: Sequence[PodFacts], files: Mapping[str, Registrations]
+) -> NameState:
+    """The same; where pods were not made for the adapter, it says so beforehand."""
+    without = {pod.revision for pod in ready if pod.revision in files and not _has(files[pod.revision], wanted)}
+    if state.state != REGISTERING or not without:
+        return state
+    lacking = f"the Secret {wanted.credentials!r} or room for it" if wanted.credentials else "room for it"
+    words = f"{wanted.name!r} waits for new pods: those of revision {', '.join(sorted(without))} lack {lacking}."
+    return replace(state, message=words, reason="AdapterNeedsRollout")
+
+
+def _has(file: Registrations, wanted: Registration) -> bool:
+    return any(one.entry == wanted.entry for one in file.adapters)
 
 
 def state_in(pod: PodFacts, wanted: Registration, known: Trusted) -> AdapterState:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from arriero_api.contract import NameKind, Registration
-from arriero_api.types import Spec
+from arriero_api.types import Adapter, Spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,13 @@ def wanted_names(model: str, spec: Spec) -> tuple[Registration, ...]:
     return (
         Registration(own, NameKind.MODEL),
         *(Registration(alias, NameKind.ALIAS) for alias in aliases),
-        *(Registration(one.name, NameKind.ADAPTER, one.uri, one.revision or "") for one in listed),
+        *(_adapter(one) for one in listed),
     )
+
+
+def _adapter(one: Adapter) -> Registration:
+    secret = one.credentials.secret_name if one.credentials else ""
+    return Registration(one.name, NameKind.ADAPTER, one.uri, one.revision or "", credentials=secret)
 
 
 def claim(obj: Mapping[str, Any]) -> Claim | None:

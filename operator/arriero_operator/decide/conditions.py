@@ -82,6 +82,9 @@ def _names_registered(s: Situation) -> Verdict:
     # A name that leaves is accepted for a while on purpose: all that is asked for is served meanwhile.
     leaving = [name for name in _named(s.names, "Unregistering") if not name.until]
     if pending := [*_named(s.names, "Registering"), *leaving]:
+        if waiting := [one for one in pending if one.reason == "AdapterNeedsRollout"]:
+            said = " ".join(one.message for one in waiting)
+            return Verdict("NamesRegistered", "False", "AdapterNeedsRollout", bounded(said))
         words = f"On the way to the pods: {', '.join(name.name for name in pending)}."
         return Verdict("NamesRegistered", "False", "Registering", bounded(words))
     return _state("NamesRegistered", True, "Registered")
@@ -101,6 +104,10 @@ def _up_to_date(s: Situation) -> Verdict:
     if s.old or s.turnover[0]:
         words = f"{s.old} of {len(s.live)} pods are of an older revision."
         return Verdict("UpToDate", "False", s.turnover[0] or "RollingOut", s.turnover[1] or words)
+    if s.missing:
+        return _fault("UpToDate", failure("ReferenceDeleted", s.missing))
+    if s.stale:
+        return _fault("UpToDate", failure("InputsChanged", s.stale))
     if s.outdated:
         return _fault("UpToDate", failure("RuntimeOutdated", s.outdated))
     return _state("UpToDate", True, "UpToDate")

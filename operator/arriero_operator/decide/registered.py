@@ -5,7 +5,7 @@ it leaves the pods' file; when all ready pods have proven that, it leaves the st
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -29,6 +29,18 @@ _RANKS: Final = (NameKind.MODEL, NameKind.ALIAS)
 
 Names = Sequence[Mapping[str, Any]]
 """status.names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What pods of a revision were made for: so many adapters, and these Secrets to ask sources with."""
+
+    adapters: int = 0
+    secrets: frozenset[str] = frozenset()
+
+    def knows(self, one: Registration) -> bool:
+        """Whether the pods have what the source is asked with."""
+        return not one.credentials or one.credentials in self.secrets
 
 
 def name_states(
@@ -102,18 +114,18 @@ def refused_states(
 
 
 def served(
-    wanted: Sequence[Registration], stored: Iterable[Registration], before: Names, moment: datetime, room: int
+    wanted: Sequence[Registration], stored: Iterable[Registration], before: Names, moment: datetime, room: Room
 ) -> tuple[Registration, ...]:
     """What a revision's file is to say: what is wanted, and names that leave, as the file has them (`stored`).
 
-    Of the adapters as many as pods of the revision have `room` for, wanted ones first. In one order for equal names,
-    the model's own first, so that a name that leaves changes nothing at first.
+    Of the adapters as many as pods of the revision have `room` for, wanted ones first, and only those whose Secret the
+    pods have. In one order for equal names, the model's own first, so that a name that leaves changes nothing at first.
     """
     asked = {one.name for one in wanted}
     staying = announced(before, moment) - asked
-    kept = (Registration(one.name, _leaving_kind(one.kind), one.uri, one.revision) for one in stored)
-    found = [*wanted, *(one for one in kept if one.name in staying)]
-    surplus = [one for one in found if one.kind is NameKind.ADAPTER][room:]
+    kept = (replace(one, kind=_leaving_kind(one.kind)) for one in stored)
+    found = [one for one in (*wanted, *(one for one in kept if one.name in staying)) if room.knows(one)]
+    surplus = [one for one in found if one.kind is NameKind.ADAPTER][room.adapters :]
     found = [one for one in found if one not in surplus]
     return tuple(sorted(found, key=lambda one: (_rank(one.kind), one.name)))
 

@@ -14,10 +14,12 @@ def arguments(inputs: Inputs) -> list[str]:
     """Arguments of the container, after the image's entry point."""
     # In one word each, so that no value is taken for an option.
     revision = [f"--revision={inputs.source_revision}"] if inputs.source_revision else []
+    credentials = [f"--credentials={inputs.credentials}"] if inputs.credentials else []
     return [
         "serve",
         f"--model={inputs.uri}",
         *revision,
+        *credentials,
         "--registrations",
         f"{pod.REGISTRATIONS_DIR}/{pod.REGISTRATIONS_FILE}",
         "--cache-dir",

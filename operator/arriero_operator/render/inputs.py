@@ -24,6 +24,7 @@ class Inputs:
     `lora` is the pods' room for adapters (maxRank, maxActive, maxLoaded), empty for none; the list itself is live.
     `chat_template` and `api_key` are as in the spec, empty for none. `cache_claim` is a claim that is there,
     `own_cache_claim` one that the operator makes. `image_pull_secrets` are names.
+    `credentials` and `adapter_credentials` are names of Secrets: the model's, and those of its adapters.
     `pod_templates` are laid over the pod one after the other. `changed` and `rolled_image` tell revisions apart that
     ask for the same: see `arriero_operator.lineage`.
     """
@@ -69,6 +70,8 @@ class Inputs:
     priority_class_name: str = ""
     image_pull_secrets: list[str] = field(default_factory=list)
     pod_templates: list[dict[str, Any]] = field(default_factory=list)
+    credentials: str = ""
+    adapter_credentials: list[str] = field(default_factory=list)
     changed: str = ""
     rolled_image: str = ""
 
@@ -137,6 +140,8 @@ def pod_inputs(spec: Spec, profile: Profile, hub_endpoint: str = "") -> Inputs:
         topology_spread_constraints=[dict(one) for one in profile.topology_spread_constraints],
         priority_class_name=profile.priority_class_name,
         image_pull_secrets=list(profile.image_pull_secrets),
+        credentials=spec.model.credentials.secret_name if spec.model.credentials else "",
+        adapter_credentials=layers.adapter_secrets(spec.model, spec.lora),
         pod_templates=layers.pod_templates(profile.pod_template, spec.pod_template),
     )
 

@@ -2,7 +2,7 @@
 
 from typing import Any, Final, TypeVar
 
-from arriero_api.types import Cache, ChatTemplate, EnvFrom, EnvVar, PodTemplate, Resources
+from arriero_api.types import Cache, ChatTemplate, EnvFrom, EnvVar, Lora, Model, PodTemplate, Resources
 
 HUB_VARIABLE: Final = "HF_ENDPOINT"
 
@@ -50,6 +50,13 @@ def cache(wanted: Cache | None) -> tuple[str, str, bool]:
     limit = wanted.empty_dir.size_limit if wanted.empty_dir else None
     claim = wanted.persistent_volume_claim.claim_name if wanted.persistent_volume_claim else ""
     return "" if limit is None else str(limit), claim, wanted.claim_template is not None
+
+
+def adapter_secrets(model: Model, lora: Lora | None) -> list[str]:
+    """Names of Secrets that adapters need beside the model's own, in a stable order."""
+    own = model.credentials.secret_name if model.credentials else ""
+    listed = (lora.adapters or ()) if lora else ()
+    return sorted({one.credentials.secret_name for one in listed if one.credentials} - {own})
 
 
 def pod_templates(*layers: PodTemplate | None) -> list[dict[str, Any]]:

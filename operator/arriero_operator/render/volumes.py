@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from arriero_api import pod, uris
-from arriero_operator.render import files, names
+from arriero_operator.render import credentials, files, names
 from arriero_operator.render.inputs import Inputs
 
 _REGISTRATIONS: Final = "registrations"
@@ -29,7 +29,9 @@ def volumes(model: str, inputs: Inputs) -> list[Json]:
     if source.scheme == uris.PVC:
         claim = {"claimName": source.location, "readOnly": True}
         found.append({"name": _MODEL, "persistentVolumeClaim": claim})
-    return [*found, *files.volumes(inputs)]
+    if source.scheme == uris.OCI:
+        found.append({"name": _MODEL, "image": {"reference": source.location, "pullPolicy": "IfNotPresent"}})
+    return [*found, *files.volumes(inputs), *credentials.volumes(inputs)]
 
 
 def mounts(inputs: Inputs) -> list[Json]:
@@ -41,9 +43,9 @@ def mounts(inputs: Inputs) -> list[Json]:
         {"name": _TMP, "mountPath": "/tmp"},
         {"name": _SHM, "mountPath": "/dev/shm"},
     ]
-    if uris.parse(inputs.uri).scheme == uris.PVC:
+    if uris.parse(inputs.uri).scheme in uris.MOUNTED:
         found.append({"name": _MODEL, "mountPath": pod.CLAIM_DIR, "readOnly": True})
-    return [*found, *files.mounts(inputs)]
+    return [*found, *files.mounts(inputs), *credentials.mounts(inputs)]
 
 
 def _cache(model: str, inputs: Inputs) -> Json:

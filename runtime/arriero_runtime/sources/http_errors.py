@@ -5,7 +5,7 @@ The texts are our own: those of clients may carry signed addresses.
 
 import re
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -24,7 +24,6 @@ from httpx2 import (
 
 from arriero_api.contract import Phase
 from arriero_runtime.failing import StartError, start_error
-from arriero_runtime.sources import disk
 
 _QUERY: Final = re.compile(r"\?[^\s'\"]*")
 _CREDENTIALS: Final = re.compile(r"//[^/\s@]*@|hf_[A-Za-z0-9]{8,}|(Bearer|Basic) \S+")
@@ -45,14 +44,12 @@ def explain(error: Exception, where: Where) -> StartError:
     """The failure for whatever a client raised; the statuses of a source that has words of its own aside."""
     if isinstance(error, StartError):
         return error
-    if (found := disk.known(error, where.what)) is not None:
-        return found
-    for cause in disk.chain(error):
+    for cause in chain(error):
         if isinstance(cause, HTTPStatusError):
             return status(cause.response.status_code, cause.response.headers, where)
         if isinstance(cause, ssl.SSLError):
             return tls(cause, where)
-    for cause in disk.chain(error):
+    for cause in chain(error):
         if isinstance(cause, HTTPError | InvalidURL):
             return _broke_off(cause, where)
     return start_error("DownloadFailed", f"{where.what} from {where.shown}: {plain(error)}", where.phase)
@@ -87,6 +84,15 @@ def tls(error: ssl.SSLError, where: Where) -> StartError:
     """No trusted connection, in OpenSSL's words."""
     why = getattr(error, "verify_message", "") or (error.reason or "").replace("_", " ").lower() or "TLS error"
     return start_error("SourceTlsFailed", f"{where.shown} is not trusted for {where.what}: {why}.", where.phase)
+
+
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    """The error and what it came from."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def kind(error: BaseException) -> str:

@@ -12,14 +12,14 @@ from huggingface_hub.errors import (
 
 from arriero_api.contract import Phase
 from arriero_runtime.failing import StartError, start_error
-from arriero_runtime.sources import disk, http_errors
+from arriero_runtime.sources import http_errors
 
 _INVALID: Final = "Invalid credentials in Authorization header"
 
 
 def explain(error: Exception, repository: str, where: http_errors.Where, *, asked_as_somebody: bool) -> StartError:
     """The failure for whatever the hub's client raised. `asked_as_somebody`: with a token."""
-    for cause in disk.chain(error):
+    for cause in http_errors.chain(error):
         if isinstance(cause, HfHubHTTPError):
             return _answered(cause, repository, where, asked_as_somebody)
         if isinstance(cause, HFValidationError):

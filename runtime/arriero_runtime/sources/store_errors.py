@@ -31,8 +31,8 @@ _CHANGED: Final = ("PreconditionError", "PreconditionFailed", "ConditionNotMet")
 
 def explain(error: Exception, where: Where) -> StartError:
     """The failure for whatever the library, or the disk, raised."""
-    if isinstance(error, StartError | OSError) and not isinstance(error, FileNotFoundError):
-        return http_errors.explain(error, where)
+    if isinstance(error, StartError):
+        return error
     text = f"{type(error).__name__}: {error}"
     code = next(iter(_CODE.findall(text)), "")
     status = next((int(one or other) for one, other in _STATUS.findall(text)), 0)

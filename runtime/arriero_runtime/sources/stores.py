@@ -48,8 +48,7 @@ class StoreSource:
 
     @property
     def shown(self) -> str:
-        said = self.access.value("endpoint") or (os.environ.get(_S3_ENDPOINT, "") if self.uri.scheme == uris.S3 else "")
-        return address(said) if said else _STORES[self.uri.scheme]
+        return _shown(self.uri, self.access)
 
     @contextmanager
     def open(self, path: str, offset: int) -> Iterator[Piece]:
@@ -88,7 +87,7 @@ def look_up(uri: ModelUri, access: Access, kind: Kind) -> Remote:
     except StartError:
         raise
     except Exception as error:
-        where = Where(what, _STORES[uri.scheme], Phase.RESOLVING, access.proxied)
+        where = Where(what, _shown(uri, access), Phase.RESOLVING, access.proxied)
         raise store_errors.explain(error, where) from error
     if not listed:
         raise start_error("ModelNotFound", f"There is nothing at {what}.", Phase.RESOLVING)
@@ -106,6 +105,12 @@ def look_up(uri: ModelUri, access: Access, kind: Kind) -> Remote:
         StoreSource(uri, access, source.store, marks),
         digests={path: known[path] for path in needed if path in known},
     )
+
+
+def _shown(uri: ModelUri, access: Access) -> str:
+    """The store's address, where it has one of its own, without credentials."""
+    said = access.value("endpoint") or (os.environ.get(_S3_ENDPOINT, "") if uri.scheme == uris.S3 else "")
+    return address(said) if said else _STORES[uri.scheme]
 
 
 def _digests(source: StoreSource, listed: Mapping[str, Mapping[str, Any]]) -> dict[str, Digest]:

@@ -2,12 +2,14 @@
 
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from arriero_api.contract import Phase
 from arriero_runtime.failing import StartError, start_error
+from arriero_runtime.sources import disk
 from arriero_runtime.sources.remote import Remote
 
 PIECE: Final = ".part"
@@ -73,7 +75,7 @@ class Transfer:
         """What the source has from `offset` on. Raises StartError, DownloadTruncated where that is less than `size`."""
         remote = self._remote
         try:
-            with remote.source.open(path, offset) as found, piece.open("ab" if found.start else "wb") as file:
+            with remote.source.open(path, offset) as found, self._sink(piece, found.start) as file:
                 written = found.start
                 for chunk in found.chunks:
                     if self._stopped.is_set():
@@ -81,7 +83,8 @@ class Transfer:
                     written += len(chunk)
                     if written > size:
                         break
-                    file.write(chunk)
+                    with disk.guarded(remote.what):
+                        _write(file, chunk)
         except (StartError, Stopped):
             raise
         except Exception as error:
@@ -92,6 +95,16 @@ class Transfer:
         if written < size:
             words = f"{remote.source.shown} ends {path} of {remote.what} after {written} of {size} bytes."
             raise start_error("DownloadTruncated", words, Phase.DOWNLOADING)
+
+    @contextmanager
+    def _sink(self, piece: Path, start: int) -> Iterator[IO[bytes]]:
+        """The piece, to write to from `start` on; unbuffered, so that errors of the disk show where they are made."""
+        with disk.guarded(self._remote.what):
+            file = piece.open("ab" if start else "wb", buffering=0)
+        try:
+            yield file
+        finally:
+            file.close()
 
     def _pause(self, error: StartError, tries: int) -> None:
         """Wait before another try. Raises `error` where none is worth it, and Stopped."""
@@ -116,3 +129,10 @@ class Transfer:
                 f"{path} of {self._remote.what} has the {found.shown}, and the source names {digest.value[:12]}….",
                 Phase.DOWNLOADING,
             )
+
+
+def _write(file: IO[bytes], chunk: bytes) -> None:
+    """All of it: an unbuffered file may take less at once."""
+    left = memoryview(chunk)
+    while left:
+        left = left[file.write(left) :]

@@ -26,7 +26,7 @@ from arriero_operator.render import arguments
 from arriero_operator.render.children import Owner
 from arriero_operator.render.inputs import pod_inputs
 from tests.conftest import MakeOperator
-from tests.operator.reconcile.made import START, ready, situation
+from tests.operator.reconcile.made import START, chosen, ready, situation
 from tests.operator.reconcile.models import events, patch_spec, read, until
 from tests.operator.reconcile.pods import now
 from tests.operator.reconcile.runtime import ScriptedRuntime, scripted_runtime
@@ -160,13 +160,13 @@ def test_the_capacity_is_of_the_revision_and_the_list_is_not() -> None:
 
 def test_the_room_of_a_revision_is_read_from_its_record() -> None:
     owner = Owner("team", "tiny", "uid")
-    with_room = revisions.wanted(owner, pod_inputs(spec(maxLoaded=5), GPU), [], "1.0")
+    with_room = revisions.wanted(owner, chosen(pod_inputs(spec(maxLoaded=5), GPU)), [], "1.0")
     without = revisions.wanted(
-        owner, pod_inputs(Spec.model_validate({"model": {"uri": "hf://org/tiny"}}), GPU), [], "1.0"
+        owner, chosen(pod_inputs(Spec.model_validate({"model": {"uri": "hf://org/tiny"}}), GPU)), [], "1.0"
     )
-    assert revisions.adapter_room(with_room.record) == 5
-    assert revisions.adapter_room(without.record) == 0
-    assert revisions.adapter_room(None) == 0
+    assert revisions.room(with_room.record).adapters == 5
+    assert revisions.room(without.record).adapters == 0
+    assert revisions.room(None).adapters == 0
 
 
 def follow(kubectl: Kubectl, runtime: ScriptedRuntime, state: AdapterState, failed: Failure | None = None) -> None:

@@ -114,7 +114,7 @@ async def test_adapters_come_and_go_while_a_request_is_under_way(tmp_path: Path)
         content = write(options.registrations, wanted)
         await registered(server, wanted)
         assert server.statuses[-1].registrations == content.hash
-        waiting = asyncio.ensure_future(server.chat("support", fake="wait"))
+        waiting = asyncio.ensure_future(server.chat("support", user="wait"))
         await asyncio.wait_for(engine.started.wait(), 10)
         write(options.registrations)
         await eventually_async(lambda: not engine.adapters)
@@ -233,7 +233,8 @@ def test_a_repository_without_an_adapter_is_told(tmp_path: Path, hub: Hub) -> No
     with pytest.raises(StartError) as caught:
         obtain(entry("support", f"hf://{REPOSITORY}"), "hf://a/b", tmp_path)
     assert str(caught.value) == (
-        f"AdapterInvalid: {REPOSITORY} at revision main has no adapter_config.json and no adapter_model.safetensors"
+        f"AdapterInvalid: The repository {REPOSITORY} at revision main has no adapter_config.json and no "
+        "adapter_model.safetensors."
     )
 
 
@@ -267,7 +268,8 @@ def test_a_fetched_commit_is_not_asked_for_again(tmp_path: Path, hub: Hub) -> No
     asked = len(hub.requests)
     assert obtain(entry("support", f"hf://{REPOSITORY}", commit), "hf://a/b", tmp_path) == place
     assert len(hub.requests) == asked
-    assert sorted(path.name for path in place.iterdir()) == ["adapter_config.json", "adapter_model.safetensors"]
+    assert place.commit == commit
+    assert sorted(path.name for path in place.folder.iterdir()) == ["adapter_config.json", "adapter_model.safetensors"]
 
 
 def test_a_branch_is_served_as_it_was_while_the_hub_is_away(
@@ -291,9 +293,9 @@ def test_a_folder_on_the_models_own_claim_is_used_in_place(tmp_path: Path) -> No
     adapter(tmp_path, tmp_path / "claim" / "adapters" / "a")
     wanted = entry("support", "pvc://models/adapters/a")
     found = obtain(wanted, "pvc://models/base", tmp_path, tmp_path / "claim")
-    assert found == tmp_path / "claim" / "adapters" / "a"
+    assert found.folder == tmp_path / "claim" / "adapters" / "a"
     with pytest.raises(StartError, match="AdapterNotFound: it is on the claim models, and the model is not"):
         obtain(wanted, "pvc://others/base", tmp_path, tmp_path / "claim")
-    shutil.rmtree(found)
+    shutil.rmtree(found.folder)
     with pytest.raises(StartError, match="AdapterNotFound: there is no folder pvc://models/adapters/a"):
         obtain(wanted, "pvc://models/base", tmp_path, tmp_path / "claim")

@@ -1,0 +1,50 @@
+"""Secrets that sources are asked with, as volumes of a pod: a folder for each, read by the runtime at each fetch.
+
+They are optional to the kubelet: a pod whose Secret is absent starts and says so itself, with the keys that it needs,
+and goes on once the Secret is there. Kubernetes tells of a missing one by Events
+alone, which need a right of their own.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, Final
+
+from arriero_api import pod
+from arriero_operator.render.inputs import Inputs
+
+_VOLUME: Final = "credentials-"
+_MODE: Final = 0o440
+
+Json = dict[str, Any]
+
+
+def volumes(inputs: Inputs) -> list[Json]:
+    """One volume for each Secret."""
+    return [
+        {"name": _name(secret), "secret": {"secretName": secret, "optional": True, "defaultMode": _MODE}}
+        for secret in _secrets(inputs)
+    ]
+
+
+def mounts(inputs: Inputs) -> list[Json]:
+    """Whole folders: a single file would not follow a changed Secret."""
+    return [
+        {"name": _name(secret), "mountPath": f"{pod.CREDENTIALS_DIR}/{secret}", "readOnly": True}
+        for secret in _secrets(inputs)
+    ]
+
+
+def mounted(template: Mapping[str, Any]) -> frozenset[str]:
+    """Names of the Secrets that pods of a template have for their sources."""
+    found = template.get("spec", {}).get("volumes") or ()
+    return frozenset(str(one["secret"]["secretName"]) for one in found if str(one.get("name")).startswith(_VOLUME))
+
+
+def _secrets(inputs: Inputs) -> list[str]:
+    own = [inputs.credentials] if inputs.credentials else []
+    return [*own, *(one for one in inputs.adapter_credentials if one != inputs.credentials)]
+
+
+def _name(secret: str) -> str:
+    """A label: names of Secrets may be longer, and have dots."""
+    return _VOLUME + hashlib.sha256(secret.encode()).hexdigest()[:8]

@@ -1,0 +1,132 @@
+"""The cache volume: full, read-only, of several pods; and no request where none is allowed."""
+
+import errno
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from arriero_runtime.sources import access, download, locking, transfer
+from tests.hub import Fault, Hub
+from tests.runtime.sources.support import Told, failure, fetch, model
+
+NAME = "team/model"
+URI = f"hf://{NAME}"
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    with Hub.start() as found:
+        monkeypatch.setenv("HF_ENDPOINT", found.url)
+        monkeypatch.delenv("HF_TOKEN", raising=False)
+        yield found
+
+
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [(errno.ENOSPC, "CacheTooSmall"), (errno.EDQUOT, "CacheTooSmall"), (errno.EROFS, "CacheUnusable")],
+)
+async def test_a_disk_that_refuses_to_be_written_is_told_by_its_own_reason(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, reason: str
+) -> None:
+    hub.add_repo(NAME, model(tmp_path / "repo"))
+
+    def refuse(file: IO[bytes], chunk: bytes) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(transfer, "_write", refuse)
+    found = await failure(tmp_path, URI)
+    assert (found.reason, NAME in found.message) == (reason, True)
+
+
+async def test_a_cache_that_may_not_be_written_at_all_is_unusable(hub: Hub, tmp_path: Path) -> None:
+    hub.add_repo(NAME, model(tmp_path / "repo"))
+    (tmp_path / "cache").write_text("no folder")
+    found = await failure(tmp_path, URI)
+    assert found.reason in ("CacheUnusable", "DownloadFailed")
+    assert "cache volume" in found.message
+
+
+HOLDER = """
+import fcntl, signal, sys
+with open(sys.argv[1], "w") as handle:
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    print("held", flush=True)
+    signal.pause()
+"""
+
+
+async def test_a_holder_that_is_killed_gives_the_lock_back_and_the_wait_is_told(hub: Hub, tmp_path: Path) -> None:
+    commit = hub.add_repo(NAME, model(tmp_path / "repo"))
+    target = download.folder(tmp_path / "cache", NAME, commit)
+    target.parent.mkdir(parents=True)
+    with holder(target.with_name(f"{commit}.lock")) as kill:
+        told = Told()
+
+        def report(percent: int, words: str) -> None:
+            told(percent, words)
+            kill()
+
+        assert await fetch(tmp_path, URI, told=report) == target
+    assert told.words[0].startswith("another pod fetches it: 0 of ")
+
+
+@contextmanager
+def holder(lock: Path) -> Iterator[Callable[[], None]]:
+    """Another process holds the lock; what is given kills it."""
+    with subprocess.Popen([sys.executable, "-c", HOLDER, str(lock)], stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"held\n"
+            yield process.kill
+        finally:
+            process.kill()
+
+
+def test_a_wait_that_is_not_wanted_any_more_ends(tmp_path: Path) -> None:
+    class Enough(Exception):
+        pass
+
+    def enough() -> None:
+        raise Enough
+
+    with (
+        locking.alone(tmp_path / "lock", enough),
+        pytest.raises(Enough),
+        locking.alone(tmp_path / "lock", enough),
+    ):
+        raise AssertionError("there is one holder")
+
+
+async def test_off_line_nothing_is_asked_and_what_is_there_is_served(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.add_repo(NAME, model(tmp_path / "repo"))
+    folder = await fetch(tmp_path, URI)
+    monkeypatch.setattr(access, "OFFLINE", True)
+    asked = len(hub.requests)
+    assert await fetch(tmp_path, URI) == folder
+    found = await failure(tmp_path, "hf://team/other")
+    assert (found.reason, "HF_HUB_OFFLINE" in found.message) == ("SourceOffline", True)
+    for uri in ("s3://bucket/model", "https://localhost:1/model"):
+        assert (await failure(tmp_path, uri)).reason == "SourceOffline"
+    assert len(hub.requests) == asked
+
+
+async def test_a_hub_that_asks_to_wait_a_little_is_waited_for(hub: Hub, tmp_path: Path) -> None:
+    hub.add_repo(NAME, model(tmp_path / "repo"))
+    hub.fault(Fault(path="api", status=429, retry_after=1, times=1))
+    hub.fault(Fault(path="model.safetensors", status=429, retry_after=1, times=1))
+    assert (await fetch(tmp_path, URI)).is_dir()
+
+
+async def test_small_files_are_checked_by_their_git_ids(hub: Hub, tmp_path: Path) -> None:
+    hub.add_repo(NAME, model(tmp_path / "repo"))
+    hub.fault(Fault(path="config.json", garbled=True, times=1))
+    found = await failure(tmp_path, URI)
+    assert (found.reason, "config.json" in found.message) == ("ChecksumMismatch", True)

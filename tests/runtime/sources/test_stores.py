@@ -1,0 +1,179 @@
+"""Object stores: a real S3 server; Google's protocol against the same; Azure's settings alone."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from arriero_api import uris
+from arriero_runtime.failing import StartError
+from arriero_runtime.sources import access, space, stores
+from arriero_runtime.sources.kinds import MODEL
+from tests.runtime.sources.support import WEIGHTS, Told, failure, fetch, files, secret
+from tests.sources.forward import ForwardProxy
+from tests.sources.objects import KEYS, Objects, s3_server
+from tests.sources.refusing import refusing
+
+URI = "s3://models/team/tiny"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Objects]:
+    with s3_server() as found:
+        found.put(team__tiny__config_dot_json=b"{}", team__tiny__tokenizer_dot_json=b"{}")
+        found.put(team__tiny__model_dot_safetensors=WEIGHTS, team__tiny__README_dot_md=b"words")
+        found.put(team__tiny__2__config_dot_json=b"{}", team__tinier__config_dot_json=b"{}")
+        yield found
+
+
+@pytest.fixture
+def keys(server: Objects, tmp_path: Path) -> str:
+    return secret(tmp_path, "store", **KEYS, endpoint=server.url)
+
+
+async def test_a_folder_is_listed_and_what_the_engine_needs_is_fetched(keys: str, tmp_path: Path) -> None:
+    told = Told()
+    folder = await fetch(tmp_path, URI, keys, told)
+    assert files(folder) == ["2/config.json", "config.json", "model.safetensors", "tokenizer.json"]
+    assert (folder / "model.safetensors").read_bytes() == WEIGHTS
+    assert told.percents[-1] == 100
+    assert "of 2 MiB" in told.words[-1]
+
+
+async def test_the_keys_may_have_the_names_of_the_stores_own_tools(server: Objects, tmp_path: Path) -> None:
+    name = secret(tmp_path, "aws", endpoint=server.url)
+    for key, value in (("AWS_ACCESS_KEY_ID", KEYS["accessKeyId"]), ("AWS_SECRET_ACCESS_KEY", "other")):
+        (tmp_path / "credentials" / name / key).write_text(f"{value}\n")
+    assert (await fetch(tmp_path, URI, name)).is_dir()
+
+
+async def test_a_fetch_goes_on_where_an_ended_process_has_come_to(keys: str, tmp_path: Path) -> None:
+    folder = await fetch(tmp_path, URI, keys)
+    partial = folder.with_name(f"{folder.name}.partial")
+    folder.rename(partial)
+    half = WEIGHTS[: len(WEIGHTS) // 2]
+    (partial / "model.safetensors").rename(partial / "model.safetensors.part")
+    (partial / "model.safetensors.part").write_bytes(half)
+    assert (await fetch(tmp_path, URI, keys) / "model.safetensors").read_bytes() == WEIGHTS
+
+
+async def test_what_an_ended_process_left_damaged_is_fetched_anew(keys: str, tmp_path: Path) -> None:
+    folder = await fetch(tmp_path, URI, keys)
+    partial = folder.with_name(f"{folder.name}.partial")
+    folder.rename(partial)
+    (partial / "model.safetensors").write_bytes(bytes(len(WEIGHTS)))
+    assert (await fetch(tmp_path, URI, keys) / "model.safetensors").read_bytes() == WEIGHTS
+
+
+async def test_other_content_lies_elsewhere_and_the_same_is_not_fetched_again(
+    server: Objects, keys: str, tmp_path: Path
+) -> None:
+    server.put(other__config_dot_json=b"{}", other__model_dot_safetensors=b"one")
+    first = await fetch(tmp_path, "s3://models/other", keys)
+    mark = (first / "model.safetensors").stat().st_ino
+    assert await fetch(tmp_path, "s3://models/other", keys) == first
+    assert (first / "model.safetensors").stat().st_ino == mark
+    server.put(other__model_dot_safetensors=b"two")
+    second = await fetch(tmp_path, "s3://models/other", keys)
+    assert second != first
+    assert (second / "model.safetensors").read_bytes() == b"two"
+
+
+async def test_a_list_of_sums_in_the_folder_is_obeyed(server: Objects, keys: str, tmp_path: Path) -> None:
+    server.put(summed__config_dot_json=b"{}", summed__model_dot_safetensors=b"weights")
+    server.put_at("summed/SHA256SUMS", f"{'0' * 64}  model.safetensors\n".encode())
+    found = await failure(tmp_path, "s3://models/summed", keys)
+    assert (found.reason, "model.safetensors" in found.message) == ("ChecksumMismatch", True)
+    server.put_at("summed/SHA256SUMS", b"nonsense\n")
+    found = await failure(tmp_path, "s3://models/summed", keys)
+    assert (found.reason, "SHA256SUMS" in found.message) == ("ModelIncomplete", True)
+
+
+@pytest.mark.parametrize(
+    ("uri", "reason"),
+    [
+        ("s3://models/nothing", "ModelNotFound"),
+        ("s3://no-bucket/nothing", "ModelNotFound"),
+        ("s3://models/team/tinier", "ModelIncomplete"),
+    ],
+)
+async def test_what_is_not_there_is_named(keys: str, tmp_path: Path, uri: str, reason: str) -> None:
+    found = await failure(tmp_path, uri, keys)
+    assert (found.reason, uri in found.message) == (reason, True)
+    assert KEYS["secretAccessKey"] not in found.to_json()
+
+
+async def test_a_model_larger_than_the_cache_is_refused_before_a_byte_is_fetched(
+    keys: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(space.LIMIT_VARIABLE, "1048576")
+    assert (await failure(tmp_path, URI, keys)).reason == "CacheTooSmall"
+
+
+async def test_a_store_that_is_not_there_is_unreachable_and_what_it_gave_before_is_used(
+    keys: str, tmp_path: Path
+) -> None:
+    folder = await fetch(tmp_path, URI, keys)
+    secret(tmp_path, keys, endpoint="http://127.0.0.1:9")
+    assert await fetch(tmp_path, URI, keys) == folder
+    found = await failure(tmp_path, "s3://models/team", keys)
+    assert (found.reason, "http://127.0.0.1:9" in found.message) == ("SourceUnreachable", True)
+
+
+async def test_a_store_is_reached_through_the_proxy_of_the_secret(server: Objects, tmp_path: Path) -> None:
+    with ForwardProxy("me:pr0xy-pw") as proxy:
+        name = secret(tmp_path, "store", **KEYS, endpoint=server.url, proxy=proxy.url)
+        assert (await fetch(tmp_path, URI, name)).is_dir()
+        assert any(server.url in target for target in proxy.targets)
+        secret(tmp_path, name, proxy=proxy.url.replace("pr0xy-pw", "wrong-pw"))
+        found = await failure(tmp_path, "s3://models/team", name)
+    assert found.reason == "ProxyFailed"
+    assert "-pw" not in found.to_json()
+    found = await failure(tmp_path, "s3://models/team", name)
+    assert found.reason == "ProxyFailed"
+
+
+async def test_google_stores_are_listed_and_read(server: Objects, tmp_path: Path) -> None:
+    for path in ("2/config.json", "config.json", "tokenizer.json", "model.safetensors"):
+        server.publish(f"team/tiny/{path}")
+    name = secret(tmp_path, "google", endpoint=server.url)
+    folder = await fetch(tmp_path, "gs://models/team/tiny", name)
+    assert (folder / "model.safetensors").read_bytes() == WEIGHTS
+
+
+def test_a_storage_account_must_be_named(tmp_path: Path) -> None:
+    with pytest.raises(StartError, match="storage account") as caught:
+        stores.look_up(uris.parse("az://container/tiny"), access.Access("az"), MODEL)
+    assert "accountName" in caught.value.failure.remedy
+
+
+ANSWERS = {
+    401: ("", "CredentialsInvalid"),
+    403: ("AccessDenied", "Unauthorized"),
+    404: ("NoSuchBucket", "ModelNotFound"),
+    429: ("", "SourceRateLimited"),
+    503: ("SlowDown", "SourceRateLimited"),
+    500: ("InternalError", "SourceUnreachable"),
+}
+
+
+@pytest.mark.parametrize(
+    ("code", "word", "reason"),
+    [
+        *((code, word, reason) for code, (word, reason) in ANSWERS.items()),
+        (403, "InvalidAccessKeyId", "CredentialsInvalid"),
+        (403, "SignatureDoesNotMatch", "CredentialsInvalid"),
+        (403, "AuthenticationFailed", "CredentialsInvalid"),
+        (301, "PermanentRedirect", "ModelNotFound"),
+    ],
+)
+async def test_each_way_in_which_a_store_refuses_has_its_reason(
+    tmp_path: Path, code: int, word: str, reason: str
+) -> None:
+    body = f"<Error><Code>{word}</Code><Message>no</Message></Error>" if word else ""
+    with refusing(code, body) as url:
+        name = secret(tmp_path, "store", **KEYS, endpoint=url)
+        found = await failure(tmp_path, URI, name)
+    assert found.reason == reason
+    assert URI in found.message or reason == "ProxyFailed"
+    assert KEYS["secretAccessKey"] not in found.to_json()

@@ -1,0 +1,1 @@
+"""Servers that models come from, on this machine: object stores, web servers, a proxy. The hub is `tests.hub`."""

@@ -1,0 +1,111 @@
+"""A small forward proxy: absolute requests and CONNECT tunnels, with a user and password where a test wants that."""
+
+import base64
+import select
+import socket
+import threading
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any
+from urllib.parse import urlsplit
+
+_CHUNK = 65_536
+
+
+@dataclass
+class Seen:
+    """What clients asked the proxy for: `CONNECT host:port` or `GET http://…`."""
+
+    targets: list[str] = field(default_factory=list)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    seen: Seen
+    wanted: str
+
+    def do_CONNECT(self) -> None:
+        """A tunnel of bytes."""
+        if not self._allowed():
+            return
+        host, _, port = self.path.rpartition(":")
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=10) as upstream:
+            self.send_response(200)
+            self.end_headers()
+            _tunnel(self.connection, upstream)
+        self.close_connection = True
+
+    def do_GET(self) -> None:
+        """An absolute request over plain HTTP, passed on with its headers."""
+        if not self._allowed():
+            return
+        parts = urlsplit(self.path)
+        path = parts._replace(scheme="", netloc="").geturl() or "/"
+        lines = [f"{self.command} {path} HTTP/1.1", "Connection: close"]
+        own = {"connection", "proxy-connection", "proxy-authorization"}
+        lines += [f"{name}: {value}" for name, value in self.headers.items() if name.lower() not in own]
+        with socket.create_connection((parts.hostname, parts.port or 80), timeout=10) as upstream:
+            upstream.sendall("\r\n".join([*lines, "", ""]).encode())
+            while chunk := upstream.recv(_CHUNK):
+                self.connection.sendall(chunk)
+        self.close_connection = True
+
+    do_HEAD = do_GET
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Quiet."""
+
+    def _allowed(self) -> bool:
+        self.seen.targets.append(f"{self.command} {self.path}")
+        if not self.wanted or self.headers.get("Proxy-Authorization") == self.wanted:
+            return True
+        self.send_response(407)
+        self.send_header("Proxy-Authenticate", 'Basic realm="proxy"')
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+        return False
+
+
+class ForwardProxy:
+    """Listens on a free port in threads; a context. `user` is "name:password", empty for everybody."""
+
+    def __init__(self, user: str = "") -> None:
+        self._seen = Seen()
+        wanted = f"Basic {base64.b64encode(user.encode()).decode()}" if user else ""
+        handler = type("Handler", (_Handler,), {"seen": self._seen, "wanted": wanted})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+        at = f"{user}@" if user else ""
+        self.url = f"http://{at}127.0.0.1:{self._server.server_port}"
+
+    @property
+    def targets(self) -> list[str]:
+        """What was asked for so far, oldest first."""
+        return list(self._seen.targets)
+
+    def __enter__(self) -> "ForwardProxy":
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(timeout=10)
+
+
+def _tunnel(one: socket.socket, other: socket.socket) -> None:
+    """Bytes both ways until one side ends."""
+    pairs = {one: other, other: one}
+    while True:
+        ready, _, _ = select.select(list(pairs), [], [], 10)
+        for side in ready:
+            chunk = side.recv(_CHUNK)
+            if not chunk:
+                return
+            pairs[side].sendall(chunk)
+        if not ready:
+            return
