@@ -30,7 +30,7 @@ def clean_environment() -> dict[str, str]:
 class RealRuntime(RuntimeProcess):
     """`python3 -m arriero_runtime serve` for `model` (a folder or a URI). `wrapper` is put before the command, `own`
     are arguments of the runtime, `engine` those of vLLM. `inside` is `folder` as the process finds it, where its mounts
-    are its own."""
+    are its own. `compiled`: the model is compiled, which takes long."""
 
     def __init__(
         self,
@@ -43,6 +43,7 @@ class RealRuntime(RuntimeProcess):
         wrapper: Sequence[str] = (),
         stdout: int | None = None,
         inside: Path | None = None,
+        compiled: bool = False,
     ) -> None:
         super().__init__(folder, free_port())
         self.serve_port = free_port()
@@ -63,7 +64,11 @@ class RealRuntime(RuntimeProcess):
                 f"--port={self.serve_port}",
             ),
             *(f"--control-port={self.port}", "--endpoint-delay-seconds=1", *own),
-            *("--", "--enforce-eager", *(engine if _has_length(engine) else ("--max-model-len=1024", *engine))),
+            *(
+                "--",
+                *(() if compiled else ("--enforce-eager",)),
+                *(engine if _has_length(engine) else ("--max-model-len=1024", *engine)),
+            ),
         ]
         self.run(command, clean_environment() | dict(env or {}), stdout)
 
