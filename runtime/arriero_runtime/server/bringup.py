@@ -120,8 +120,8 @@ class BringUp:
         loop = asyncio.get_running_loop()
 
         def report(percent: int, words: str) -> None:
-            if self._withdrawn.is_set():
-                raise Withdrawn
+            if foretaste.closed:
+                raise Withdrawn  # nobody waits for it any more: the transfer ends
             loop.call_soon_threadsafe(self._progress, words, percent)
 
         folder = await resolved.fetch(report, foretaste.look)

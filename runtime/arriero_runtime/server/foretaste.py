@@ -22,6 +22,7 @@ class Foretaste:
         self._loop = asyncio.get_running_loop()
         self._found: asyncio.Future[Path | None] = self._loop.create_future()
         self._copy: Path | None = None
+        self.closed = False
 
     def look(self, folder: Path) -> None:
         """In the thread that fetches, with everything but the weights in `folder`. Raises StartError (ContextTooLong)
@@ -44,6 +45,7 @@ class Foretaste:
 
     def close(self) -> None:
         """Take the copy away."""
+        self.closed = True
         self._tell(None)
         if self._copy is not None:
             shutil.rmtree(self._copy, ignore_errors=True)

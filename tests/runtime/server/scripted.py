@@ -178,7 +178,8 @@ class ScriptedLoader:
             raise self.refuse
 
     async def check_model(self, folder: Path, pooling: bool) -> None:
-        self.seen = {file.name for file in folder.iterdir()}
+        files = await asyncio.to_thread(lambda: list(folder.iterdir()))
+        self.seen = {file.name for file in files}
         if self.unfit:
             raise self.unfit
 

@@ -1,0 +1,104 @@
+"""What a start does before the engine loads: arguments, configuration and weights, each as early as it can be."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from arriero_api.contract import Phase
+from arriero_runtime.channel import Failed
+from arriero_runtime.cli import ServeOptions
+from arriero_runtime.failing import start_error
+from tests.hub import Fault, Hub
+from tests.models.edited import Tensor, write
+from tests.runtime.server.harness import Running, options_for, running
+from tests.support.eventually import eventually_async
+
+NAME = "somebody/model"
+WEIGHTS = "model.safetensors"
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    with Hub.start() as found:
+        monkeypatch.setenv("HF_ENDPOINT", found.url)
+        monkeypatch.delenv("HF_TOKEN", raising=False)
+        yield found
+
+
+@pytest.fixture
+def options(hub: Hub, tmp_path: Path) -> ServeOptions:
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps({"max_position_embeddings": 2048}))
+    (folder / "tokenizer.json").write_text("{}")
+    write(folder / WEIGHTS, {"some": Tensor("BF16", (8192, 1024), bytes(16 * 1024 * 1024))})
+    hub.add_repo(NAME, folder)
+    return replace(options_for(tmp_path), model=f"hf://{NAME}")
+
+
+def asked_for_weights(hub: Hub) -> bool:
+    return any(seen.method == "GET" and seen.path.endswith(WEIGHTS) for seen in hub.requests)
+
+
+def reasons(server: Running) -> list[str]:
+    return [message.failure.reason for message in server.heard(Failed)]
+
+
+async def test_a_context_that_is_too_long_is_told_before_any_weights_are_fetched(
+    hub: Hub, options: ServeOptions
+) -> None:
+    server = Running(options)
+    server.loader.flags = ("--max-model-len=4096",)
+    assert await asyncio.wait_for(server.serving.run(), 20) == 1
+    assert reasons(server) == ["ContextTooLong"]
+    assert not asked_for_weights(hub)
+    await server.close()
+
+
+async def test_arguments_are_checked_while_the_weights_come(hub: Hub, options: ServeOptions) -> None:
+    async with running(options, ready=False) as server:
+        server.loader.checked.clear()
+        await eventually_async(lambda: asked_for_weights(hub))
+        assert server.loader.loaded is None
+        server.loader.go.set()
+        server.loader.checked.set()
+        await server.reach(Phase.READY)
+        assert server.loader.loaded is not None
+
+
+async def test_wrong_arguments_end_a_download(hub: Hub, options: ServeOptions) -> None:
+    hub.fault(Fault(path=WEIGHTS, bytes_per_second=4_000_000))
+    async with running(options, ready=False) as server:
+        server.loader.checked.clear()
+        await eventually_async(lambda: asked_for_weights(hub))
+        server.loader.refuse = start_error("InvalidArguments", "--frobnicate is unknown", Phase.RESOLVING)
+        server.loader.checked.set()
+        assert await server.exit_code() == 1
+        assert reasons(server) == ["InvalidArguments"]
+
+
+async def test_the_engine_sees_the_configuration_while_the_weights_come(hub: Hub, options: ServeOptions) -> None:
+    hub.fault(Fault(path=WEIGHTS, bytes_per_second=4_000_000))
+    async with running(options, ready=False) as server:
+        server.loader.unfit = start_error("ModelUnsupported", "no such architecture", Phase.DOWNLOADING)
+        assert await server.exit_code() == 1
+        assert reasons(server) == ["ModelUnsupported"]
+        assert server.loader.seen == {"config.json", "tokenizer.json"}
+        assert server.loader.loaded is None
+
+
+async def test_weights_that_are_not_whole_never_reach_the_engine(tmp_path: Path) -> None:
+    options = options_for(tmp_path)
+    weights = Path(options.model.removeprefix("file://")) / WEIGHTS
+    names = [f"model.layers.{index}.self_attn.{one}_proj.weight" for index in (0, 1) for one in "qkvo"]
+    write(weights, {name: Tensor("BF16", (2,), bytes(4)) for name in ["model.embed_tokens.weight", *names[:-1]]})
+    async with running(options, ready=False) as server:
+        assert await server.exit_code() == 1
+        told = [message.failure for message in server.heard(Failed)]
+        assert [one.reason for one in told] == ["WeightsInvalid"]
+        assert "model.layers.1.self_attn.o_proj" in told[0].message
+        assert server.loader.loaded is None
