@@ -14,9 +14,10 @@ _PLAIN_CHOICE: Final = frozenset({"index", "delta", "text"})
 
 def is_plain(chunk: Mapping[str, Any]) -> bool:
     """Whether a chunk has one choice and says nothing beside its text or delta."""
-    choices = chunk.get("choices") or ()
+    choices = chunk.get("choices")
     return (
-        len(choices) == 1
+        isinstance(choices, list)
+        and len(choices) == 1
         and all(key in _MEANS_NOTHING or value is None for key, value in chunk.items())
         and all(key in _PLAIN_CHOICE or value is None for key, value in choices[0].items())
     )
