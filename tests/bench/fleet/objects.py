@@ -1,0 +1,68 @@
+"""Objects of the benchmark: models, and what stands for their children where no operator makes them."""
+
+from typing import Any
+
+from arriero_api.labels import MODEL
+from arriero_operator.render import children
+from arriero_operator.render.children import Owner
+from tests.cluster.fakenodes import FAKE_NODE_LABEL
+
+Json = dict[str, Any]
+
+NODE_PODS = 2_500
+
+
+def node(name: str) -> Json:
+    """A fake node with room for `NODE_PODS` pods."""
+    amounts = {"cpu": "100k", "memory": "1Pi", "ephemeral-storage": "1Pi", "pods": str(NODE_PODS)}
+    amounts["nvidia.com/gpu"] = str(NODE_PODS)
+    found = {FAKE_NODE_LABEL: "true", "kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": found},
+        "status": {"capacity": amounts, "allocatable": amounts},
+    }
+
+
+def model(namespace: str, name: str) -> Json:
+    """The smallest model."""
+    return {
+        "apiVersion": "arriero.dev/v1alpha1",
+        "kind": "InferenceModel",
+        "metadata": {"namespace": namespace, "name": name},
+        "spec": {"model": {"uri": "hf://org/model"}},
+    }
+
+
+def bare(namespace: str, name: str, template: Json) -> list[Json]:
+    """ConfigMap, Service and Deployment as the operator makes them for a model, owned by nobody.
+
+    `template` is a pod template of the operator; its ConfigMap is replaced by this one.
+    """
+    owner = Owner(namespace, name, "")
+    config: Json = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"namespace": namespace, "name": f"{name}-names"},
+        "data": {"registrations.json": "{}"},
+    }
+    rolling = {"maxSurge": 1, "maxUnavailable": 0}
+    deployment = children.deployment_whole(owner, 1, rolling, _renamed(template, name, f"{name}-names"))
+    service: Json = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"namespace": namespace, "name": name},
+        "spec": {"selector": deployment["spec"]["selector"]["matchLabels"], "ports": [{"port": 80}]},
+    }
+    deployment["metadata"].pop("ownerReferences")
+    return [config, service, deployment]
+
+
+def _renamed(template: Json, name: str, config_map: str) -> Json:
+    volumes = [
+        one | {"configMap": {"name": config_map}} if "configMap" in one else one for one in template["spec"]["volumes"]
+    ]
+    labels = template["metadata"]["labels"] | {MODEL: name}
+    metadata = template["metadata"] | {"labels": labels, "annotations": {}}
+    return {"metadata": metadata, "spec": template["spec"] | {"volumes": volumes}}
