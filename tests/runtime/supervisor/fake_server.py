@@ -42,9 +42,9 @@ class Fake:
         names = ("tiny",) if phase is Phase.READY else ()
         self.channel.send(Status(RuntimeStatus(phase, Progress(percent, ""), commit="c0ffee", names=names)))
 
-    def gate(self) -> None:
-        """Wait until the test opens the gate."""
-        Path(os.environ["FAKE_GATE"]).read_text()
+    def gate(self) -> str:
+        """Wait until the test opens the gate; the word that it has for the scenario."""
+        return Path(os.environ["FAKE_GATE"]).read_text()
 
     def until_drain(self) -> None:
         """Wait until the supervisor asks for the drain."""
@@ -150,8 +150,19 @@ def leaves_grandchildren(fake: Fake) -> int:
     middle = "import subprocess, sys; subprocess.Popen(sys.argv[1:], start_new_session=True)"
     subprocess.run([sys.executable, "-c", middle, *SLEEPER], check=True)
     fake.status(Phase.READY)
-    fake.gate()
-    return 1
+    match fake.gate():
+        case "end":
+            return 1
+        case "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "hang":
+            os.kill(os.getpid(), signal.SIGSTOP)
+        case "fail":
+            fake.failed("SourceUnreachable", "no answer")
+        case "drain":
+            fake.until_drain()
+            fake.channel.send(Drained(0, 0))
+    return 0
 
 
 def floods_its_log(fake: Fake) -> int:

@@ -43,6 +43,7 @@ class Supervised(RuntimeProcess):
         """Opens once the scenario waits at its gate; the scenario goes on when this is closed."""
         return self._gate.open("w")
 
-    def open_gate(self) -> None:
-        """Let the scenario go on."""
-        self.gate().close()
+    def open_gate(self, word: str = "") -> None:
+        """Let the scenario go on, with a word for it."""
+        with self.gate() as gate:
+            gate.write(word)

@@ -108,12 +108,15 @@ def test_a_server_that_falls_silent_is_ended_as_hung(start: Starter) -> None:
     assert failure.reason == "EngineHung"
 
 
-def test_nothing_outlives_the_supervisor(start: Starter) -> None:
-    supervised = start("leaves_grandchildren")
+@pytest.mark.parametrize("how", ["end", "kill", "hang", "fail", "drain"])
+def test_nothing_outlives_the_supervisor_however_the_server_ends(start: Starter, how: str) -> None:
+    supervised = start("leaves_grandchildren", silence=1.5)
     supervised.until_ready()
     below = supervised.below()
     assert len(below) == 3
-    supervised.open_gate()
+    supervised.open_gate(how)
+    if how == "drain":
+        supervised.stop()
     supervised.ended()
     assert not [pid for pid in below if Path(f"/proc/{pid}").exists()]
 

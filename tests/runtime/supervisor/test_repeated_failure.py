@@ -34,6 +34,17 @@ def test_after_the_wait_it_ends_to_be_tried_anew(start: Starter) -> None:
     assert "a retry cannot mend this" in second.text()
 
 
+def test_each_container_waits_twice_as_long_as_the_one_before(start: Starter) -> None:
+    port = start("names_its_failure", first_wait=1, longest_wait=4)
+    port.ended()
+    for wait in (1, 2, 4):
+        after = start("names_its_failure", port=port.port, first_wait=1, longest_wait=4)
+        until(lambda: "a retry cannot mend this" in after.text(), "waiting")  # noqa: B023 asked before the next is made
+        assert f"the next one is in {wait} s" in after.text()
+        after.stop()
+        after.ended()
+
+
 def test_other_arguments_are_tried_at_once(start: Starter) -> None:
     first = start("names_its_failure")
     first.ended()
