@@ -46,9 +46,9 @@ class CachedKube:
         done = await self._kube.apply(kind, obj, manager=manager, force=force, subresource=subresource)
         return done if subresource == "scale" else self._keep(kind, done)
 
-    async def try_apply(self, kind: Kind, obj: Object, *, manager: str) -> None:
-        """As Kube.try_apply."""
-        await self._kube.try_apply(kind, obj, manager=manager)
+    async def try_create(self, kind: Kind, obj: Object) -> None:
+        """As Kube.try_create."""
+        await self._kube.try_create(kind, obj)
 
     async def merge_patch(self, kind: Kind, namespace: str, name: str, patch: Mapping[str, Any]) -> Object:
         """As Kube.merge_patch; an object that is gone leaves the cache too."""

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from arriero_api import labels
 from arriero_api.contract import Failure
 from arriero_operator.diagnose.failures import failure
 from arriero_operator.keys import Key
@@ -39,9 +38,9 @@ class Trials:
         name = f"{whole['metadata']['name']}{_SUFFIX}"
         whole["metadata"] = {"name": name, "namespace": owner.namespace}
         try:
-            await self._kube.try_apply(DEPLOYMENTS, whole, manager=labels.TEMPLATE_MANAGER)
+            await self._kube.try_create(DEPLOYMENTS, whole)
         except Invalid as error:
-            found = failure("PodTemplateInvalid", error.message.replace(f'Deployment.apps "{name}" is invalid: ', ""))
+            found = failure("PodTemplateInvalid", _words(error.message, name))
             self._refused[key] = (revision.hash, self._clock(), found)
             return found
         except Forbidden:
@@ -51,3 +50,11 @@ class Trials:
     def forget(self, key: Key) -> None:
         """The model is gone."""
         self._refused.pop(key, None)
+
+
+def _words(message: str, name: str) -> str:
+    """The API server's own, without what concerns the trial alone."""
+    noise = (f'Deployment.apps "{name}" is invalid: ', 'Deployment in version "v1" cannot be handled as a Deployment: ')
+    for one in noise:
+        message = message.replace(one, "")
+    return message

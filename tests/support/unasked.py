@@ -12,6 +12,6 @@ class Unasked:
         """Not there."""
         raise AssertionError(f"this fake follows no {kind.plural}")
 
-    async def try_apply(self, kind: Kind, obj: Object, *, manager: str) -> None:
+    async def try_create(self, kind: Kind, obj: Object) -> None:
         """Not there."""
         raise AssertionError(f"this fake tries no {kind.plural}")

@@ -133,11 +133,10 @@ class ApiServer:
         query = {"fieldManager": manager, "force": str(force).lower()}
         return await self._request("PATCH", kind, path, query, body=body, content=_APPLY, verb="APPLY")
 
-    async def try_apply(self, kind: Kind, obj: Object, *, manager: str) -> None:
-        """As Kube.try_apply."""
-        path = _path(kind, obj["metadata"]["namespace"], obj["metadata"]["name"])
-        query = {"fieldManager": manager, "force": "true", "dryRun": "All", "fieldValidation": "Strict"}
-        await self._request("PATCH", kind, path, query, body=obj, content=_APPLY, verb="APPLY")
+    async def try_create(self, kind: Kind, obj: Object) -> None:
+        """As Kube.try_create."""
+        path = _path(kind, obj["metadata"]["namespace"])
+        await self._request("POST", kind, path, {"dryRun": "All", "fieldValidation": "Strict"}, body=obj)
 
     async def merge_patch(self, kind: Kind, namespace: str, name: str, patch: Mapping[str, Any]) -> Object:
         """As Kube.merge_patch."""

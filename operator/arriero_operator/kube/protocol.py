@@ -63,8 +63,8 @@ class Kube(Protocol):
     ) -> Object:
         """Server-side apply of the complete intent of one field manager. Raises Conflict, Invalid."""
 
-    async def try_apply(self, kind: Kind, obj: Object, *, manager: str) -> None:
-        """What apply would raise, and Invalid for fields that the API server does not know; nothing is changed."""
+    async def try_create(self, kind: Kind, obj: Object) -> None:
+        """What create would raise, and Invalid for fields that the API server does not know; nothing is changed."""
 
     async def merge_patch(self, kind: Kind, namespace: str, name: str, patch: Mapping[str, Any]) -> Object:
         """JSON merge patch; never creates. Put metadata.uid into the patch as a precondition.
