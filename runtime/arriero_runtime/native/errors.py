@@ -49,7 +49,7 @@ def from_engine(status: int, body: Any) -> Refused:
     message = error.get("message") if isinstance(error, dict) else None
     words = str(message or "The engine refused the request.")
     if _PARSER in words:
-        words += f" ({_PARSER} and its like stand in spec.engine.args of the InferenceModel)"
+        words += " (no parser of tool calls is known for this model: spec.engine.toolCallParser names one)"
     if status in (400, 404):
         return Refused(400, f"Invalid value: {words}")
     return Refused(status if 400 <= status < 600 else 500, words)

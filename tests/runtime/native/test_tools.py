@@ -247,7 +247,7 @@ async def test_the_engines_refusal_of_tools_is_400_whole_and_streamed(stack: Nat
 async def test_where_a_parser_is_set_is_told_to_who_lacks_one(stack: Native) -> None:
     stack.script.always(Answer({"error": {"message": "requires --tool-call-parser to be set"}}, 400))
     _, body = await ask(stack)
-    assert "spec.engine.args" in body["detail"]
+    assert "spec.engine.toolCallParser" in body["detail"]
 
 
 async def test_an_error_in_the_middle_of_calls_is_an_error_for_the_whole_answer(stack: Native) -> None:
