@@ -6,7 +6,7 @@ runtime refuses some of them before the engine is asked, and says so in its own 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from tests.hub import Fault
 
@@ -42,9 +42,9 @@ class Case:
     """Of a hub that is not there."""
 
 
-def _argument(name: str, flags: str, argument: str, words: str, **more: str) -> Case:
+def _argument(name: str, flags: str, argument: str, words: str, **more: Any) -> Case:
     details = {"argument": argument} if argument else {}
-    return Case(name, "InvalidArguments", words, details, engine=tuple(flags.split()), **more)  # type: ignore[arg-type]
+    return Case(name, "InvalidArguments", words, details, engine=tuple(flags.split()), **more)
 
 
 ARGUMENTS: Final = (
@@ -64,7 +64,13 @@ ARGUMENTS: Final = (
     _argument("cfg-lora-rank", "--enable-lora --max-lora-rank 7", "--max-lora-rank", "512"),
     _argument("lora-start-not-enabled", "--lora-modules a=/nowhere", "", "--lora-modules"),
     _argument("lora-start-rank-too-big", "--enable-lora --lora-modules a=/nowhere", "", "--lora-modules"),
-    _argument("env-fail-on-environ", "--fail-on-environ-validation", "", "VLLM_SERVICE_HOST"),
+    _argument(
+        "env-fail-on-environ",
+        "--fail-on-environ-validation",
+        "--fail-on-environ-validation",
+        "VLLM_SERVICE_HOST",
+        env={"VLLM_SERVICE_HOST": "10.0.0.1"},
+    ),
 )
 CONFIGURATION: Final = (
     Case("args-port-in-use", "EngineFailed", "Port", port_taken=True),
@@ -120,8 +126,8 @@ MODELS: Final = (
     Case("model-wrong-shape", "WeightsInvalid", "", model="wrong-shape"),
 )
 SOURCES: Final = (
-    Case("hub-401", "Unauthorized", REPOSITORY, hub=(Fault(status=401),)),
-    Case("hub-401-gated", "Unauthorized", REPOSITORY, hub=(), gated=True),
+    Case("hub-401", "ModelNotFound", "does not show it to this pod", hub=(Fault(status=401),)),
+    Case("hub-401-gated", "ModelGated", REPOSITORY, hub=(), gated=True),
     Case("hub-404-repo", "ModelNotFound", "acme/none", hub=(), repository="acme/none"),
     Case("hub-404-revision", "RevisionNotFound", "nope", hub=(), own=("--revision=nope",)),
     Case("hub-429", "SourceRateLimited", "", hub=(Fault(status=429, retry_after=1),)),

@@ -101,6 +101,12 @@ KINDS: Final[tuple[Kind, ...]] = (
         "--tensor-parallel-size and its like ask for {size} accelerators and the pod has {there}",
         {"argument=--tensor-parallel-size": "argument"},
     ),
+    _kind(
+        "InvalidArguments",
+        r"Unknown vLLM environment variable detected: (?P<name>\w+)",
+        "--fail-on-environ-validation refuses the variable {name}",
+        {"argument=--fail-on-environ-validation": "argument"},
+    ),
     # Context and memory
     _kind(
         "ContextTooLong",
