@@ -61,7 +61,7 @@ def test_without_them_nothing_is_chosen_capped_or_locked() -> None:
         ("serve --model hf://a/b --request-timeout-seconds 0", "--request-timeout-seconds"),
         ("serve --model hf://a/b --port 70000", "--port"),
         ("serve --model hf://a/b --control-port x", "--control-port"),
-        ("serve --mod hf://a/b", "--model"),
+        ("serve --mod hf://a/b", "--mod "),
         ("serve --model hf://a/b --max-model-len 5", "--max-model-len"),
         ("serve --model= ", "--model"),
         ("serve --model hf://a/b --max-tokens 0", "--max-tokens"),

@@ -63,8 +63,8 @@ def prepare(folder: Path) -> tuple[ServeOptions, ScriptedEngine]:
     engine.lora = LoraCapacity(max_rank=8, max_loaded=3)
     model = folder / "model"
     (model / "config.json").write_text(json.dumps(CONFIGURATION))
-    names = ("q_proj", "v_proj")
-    matrices = {f"model.layers.0.self_attn.{name}.weight": (16, 16) for name in names}
+    matrices = {f"model.layers.0.self_attn.{name}_proj.weight": (16, 16) for name in "qkvo"}
+    matrices["model.embed_tokens.weight"] = (32, 16)
     write_tensors(model / "model.safetensors", matrices, random.Random(0))
     return options, engine
 
