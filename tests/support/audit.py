@@ -14,6 +14,7 @@ class Request:
 
     verb: str
     user: str
+    group: str
     resource: str
     subresource: str
     namespace: str
@@ -45,12 +46,32 @@ class AuditLog:
                 yield Request(
                     verb=entry["verb"],
                     user=entry["user"].get("username", ""),
+                    group=what.get("apiGroup", ""),
                     resource=what.get("resource", ""),
                     subresource=what.get("subresource", ""),
                     namespace=what.get("namespace", ""),
                     name=what.get("name", ""),
                     code=(entry.get("responseStatus") or {}).get("code", 0),
                 )
+
+    def rights(self, user: str) -> set[tuple[str, str, str]]:
+        """The rights of which the user has made use, as (group, resource or resource/subresource, verb).
+
+        A server-side apply that made an object needs two: patch, and create. What everybody may ask is left out.
+        """
+        used = set()
+        for one in self.requests():
+            if one.user != user or not one.resource or one.group == "authorization.k8s.io" or one.code == 403:
+                continue
+            what = "/".join(filter(None, (one.resource, one.subresource)))
+            used.add((one.group, what, one.verb))
+            if one.verb == "patch" and one.code == 201:
+                used.add((one.group, what, "create"))
+        return used
+
+    def denied(self, user: str) -> list[Request]:
+        """The user's requests for which it had no right."""
+        return [one for one in self.requests() if one.user == user and one.code == 403]
 
     def writes(self, user: str) -> list[Request]:
         """The writes of one user, token requests left out (they create no object)."""

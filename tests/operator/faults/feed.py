@@ -7,10 +7,11 @@ from contextlib import suppress
 
 import aiohttp
 
+from arriero_api import labels
 from arriero_operator.cache import CACHED
 from arriero_operator.kube.adapter import collection_path
 from arriero_operator.kube.protocol import MODELS, PODS, Kind, Object
-from arriero_operator.resync import SELECTOR
+from arriero_operator.owners import selector
 
 Take = Callable[[Kind, str | None, Object], None]
 """Takes an event as Kopf hands it to the edge: its kind, its type, the object."""
@@ -50,7 +51,7 @@ class Feed:
         return [obj for (place, _), obj in sorted(self.objects[kind].items()) if place == namespace]
 
     async def _watch(self, session: aiohttp.ClientSession, kind: Kind) -> None:
-        query = {} if kind is MODELS else {"labelSelector": SELECTOR}
+        query = {} if kind is MODELS else {"labelSelector": selector(labels.DEFAULT_CLASS)}
         async with session.get(collection_path(kind, ""), params=query) as answer:
             listed = await answer.json(content_type=None)
         for obj in listed["items"]:

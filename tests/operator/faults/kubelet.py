@@ -32,6 +32,8 @@ _END: Final = {
         }
     ),
 }
+DRAIN: Final = 1.0
+"""Seconds that a pod takes to end."""
 
 
 class Kubelet:
@@ -83,6 +85,7 @@ class Kubelet:
             self._tasks[metadata["uid"], False] = asyncio.create_task(self._run(seen))
 
     async def _remove(self, metadata: Object) -> None:
+        await asyncio.sleep(DRAIN)
         body = {"gracePeriodSeconds": 0, "preconditions": {"uid": metadata["uid"]}}
         async with self._session.delete(_path(metadata), json=body) as answer:
             assert answer.status in (200, 404, 409), answer.status

@@ -30,7 +30,7 @@ class Scenario:
     act: Act
     done: Done
     by_hand: bool = False
-    """Pods are played by the test's own kubelet, which lets the bad ones fail."""
+    """Pods are played by the test's own kubelet, which lets the bad ones fail, and takes its time to end one."""
 
     def namespace(self, suffix: str) -> str:
         """A name for one run."""
@@ -80,6 +80,16 @@ def says(kind: str, status: str, reason: str = "") -> Done:
     return done
 
 
+def serves_only(*names: str) -> Done:
+    """Exactly these names are served, and none is on its way in or out."""
+
+    def done(obj: Object | None) -> bool:
+        found = {(one["name"], one["state"]) for one in (obj or {}).get("status", {}).get("names", ())}
+        return found == {(name, "Registered") for name in names} and READY(obj)
+
+    return done
+
+
 def gone(obj: Object | None) -> bool:
     """There is no model."""
     return obj is None
@@ -92,9 +102,11 @@ SCENARIOS: Final = (
     Scenario("create", None, create(replicas=2), READY),
     Scenario("rollout", {"replicas": 2}, change(engine={"maxModelLen": 2048}), READY),
     Scenario("rollback", {}, change(model={"uri": BAD}), says("UpToDate", "False", "RolledBack"), by_hand=True),
-    Scenario("adapters", {"lora": {**_LORA, "adapters": [ONE]}}, change(lora={"adapters": [TWO]}), READY),
+    Scenario(
+        "adapters", {"lora": {**_LORA, "adapters": [ONE]}}, change(lora={"adapters": [TWO]}), serves_only(NAME, "two")
+    ),
     Scenario("up", {"replicas": 1}, change(replicas=3), READY),
     Scenario("down", {"replicas": 3}, change(replicas=1), READY),
-    Scenario("zero", {"replicas": 1}, change(replicas=0), says("Ready", "True", "ScaledToZero")),
-    Scenario("delete", {"replicas": 2}, delete, gone),
+    Scenario("zero", {"replicas": 1}, change(replicas=0), says("Ready", "True", "ScaledToZero"), by_hand=True),
+    Scenario("delete", {"replicas": 2}, delete, gone, by_hand=True),
 )

@@ -59,6 +59,7 @@ def test_a_missing_right_ends_the_start_with_one_line_that_names_it(operator: Ma
 def test_an_api_server_that_is_away_is_waited_for(operator: MakeOperator, kubectl: Kubectl, tmp_path: Path) -> None:
     running = operator(program=IDLE)
     running.stop()
+    assert running.kubeconfig is not None
     config = running.kubeconfig.read_text()
     running.kubeconfig.write_text(re.sub(r"https://127\.0\.0\.1:\d+", "https://127.0.0.1:1", config))
     running.start()

@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 
 from arriero_operator.keys import Key
+from arriero_operator.kube.errors import Throttled
 from arriero_operator.queue import BACKOFF_CAP, LONGEST_RUN, Queue, Result, TerminalError
 from arriero_operator.wiring import STUCK
 from tests.support.virtual_time import run_virtual
@@ -269,3 +270,16 @@ def test_the_end_of_the_queue_cancels_and_awaits_what_is_under_way() -> None:
     play(work, script)
     assert not work.under_way
     assert not work.outcomes
+
+
+def test_the_patience_that_the_api_server_asked_for_is_kept() -> None:
+    work = Work(answers=[Throttled("too many requests", 429, retry_after=45)])
+
+    async def script(queue: Queue) -> None:
+        queue.add(A)
+        await asyncio.sleep(44)
+        assert len(work.began) == 1
+        await asyncio.sleep(2)
+
+    play(work, script)
+    assert [began for _, began in work.began] == [0, 45]
