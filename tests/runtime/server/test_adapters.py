@@ -138,6 +138,16 @@ async def test_the_state_is_told_with_the_hash_of_the_file(tmp_path: Path) -> No
         assert told[0].adapters[0].state is AdapterState.REGISTERING
 
 
+async def test_the_list_tells_where_weights_come_from_and_no_folder_of_the_pod(tmp_path: Path) -> None:
+    options, engine = prepare(tmp_path)
+    wanted = entry("support", adapter(tmp_path / "model", tmp_path / "support"))
+    write(options.registrations, wanted)
+    async with running(options, engine=engine) as server:
+        listed = {one["id"]: one for one in (await server.client.get("/v1/models")).json()["data"]}
+    assert (listed["one"]["root"], listed["one"]["parent"]) == (options.model, None)
+    assert (listed["support"]["root"], listed["support"]["parent"]) == (wanted.uri, "one")
+
+
 async def test_a_changed_revision_is_served_from_a_path_of_its_own(tmp_path: Path, hub: Hub) -> None:
     options, engine = prepare(tmp_path)
     first = hub.add_repo(REPOSITORY, adapter(tmp_path / "model", tmp_path / "first", seed=1))
