@@ -55,7 +55,7 @@ def test_b01_a_first_start_that_passes_its_limit_is_told_with_the_field_and_goes
         served.apply(model("tiny", rollout={"progressDeadlineSeconds": 30}))
         pods = Pods(served, "tiny")
         (pod,) = pods.placed()
-        runtime.status = RuntimeStatus(Phase.LOADING)
+        runtime.status = RuntimeStatus(Phase.LOADING, since_seconds=3600)
         pods.run(pod, runtime.ip)
         until(served, "tiny", "Ready", "False", "Loading")
         found = until(served, "tiny", "Ready", "False", "NoProgress", timeout=50)

@@ -89,7 +89,7 @@ class EnvVar(Schema):
         {
             "rule": "!(has(self.value) && has(self.valueFrom))",
             "message": "an environment variable has either value or valueFrom, not both: remove one",
-        }
+        },
     )
 
 
