@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.credentials import Credentials
 from tests.cluster import ControlPlane
+from tests.support import used_rights
 from tests.support.eventually import eventually
 from tests.support.kubectl import Kubectl
 from tests.support.operator import OperatorProcess, operator_kubeconfig, operator_settings
@@ -24,6 +26,9 @@ ONE_NODE = (
     "tests/models/test_models.py",
 )
 """Where tests marked node are."""
+# How long one example takes says how busy the machine is, and nothing else.
+settings.register_profile("any-machine", deadline=None)
+settings.load_profile("any-machine")
 CRD = Path(__file__).parents[1] / "crds" / "arriero.dev_inferencemodels.yaml"
 
 
@@ -68,8 +73,30 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(skip)
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A whole run fails where a right of the chart was used by nothing in it."""
+    config = session.config
+    chosen = config.args_source is pytest.Config.ArgsSource.ARGS or config.option.keyword or config.option.markexpr
+    if (
+        chosen
+        or config.option.collectonly
+        or hasattr(config, "workerinput")
+        or session.exitstatus != pytest.ExitCode.OK
+    ):
+        return
+    if left := used_rights.unused(used_rights.collected(_shared(config._tmp_path_factory))):  # type: ignore[attr-defined]
+        print(f"\nThe chart grants what no test has made use of: {'; '.join(left)}")
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _shared(factory: pytest.TempPathFactory) -> Path:
+    """A folder that all workers of the run have in common."""
+    own = factory.getbasetemp()
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+
 @pytest.fixture(scope="session")
-def control_plane() -> Iterator[ControlPlane]:
+def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """A control plane with fake nodes and the InferenceModel resource."""
     plane = ControlPlane.start(f"tests-{os.getpid()}")
     try:
@@ -79,6 +106,8 @@ def control_plane() -> Iterator[ControlPlane]:
         established = ("wait", "--for=condition=Established", "crd/inferencemodels.arriero.dev", "--timeout=5s")
         eventually(lambda: admin.run(*established), 30)
         yield plane
+        worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")
+        used_rights.write_down(plane.audit_log, _shared(tmp_path_factory), worker)
     finally:
         plane.stop()
 

@@ -1,6 +1,7 @@
 """Whatever a client sends, the answer is an answer or an error that is the client's."""
 
 import asyncio
+import datetime
 import json
 from typing import Any
 
@@ -12,7 +13,9 @@ from arriero_api.contract import Phase, RuntimeStatus
 from arriero_runtime.engine.protocol import Message
 from arriero_runtime.lifecycle import LifeCycle
 from arriero_runtime.native import wire
+from arriero_runtime.native.formats.llama import LlamaChat
 from arriero_runtime.server.dispatch import Dispatcher
+from tests.runtime.native.formats.spelled import Letters
 from tests.runtime.native.played import Answer, PlayedEngine, chat, completion
 
 scalars = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8))
@@ -87,7 +90,8 @@ def requests(draw: st.DrawFn) -> tuple[str, Any]:
     return route, body
 
 
-def serving() -> Dispatcher:
+def serving(prompts: bool) -> Dispatcher:
+    """`prompts`: chats are asked by Llama Stack's prompts."""
     published: list[RuntimeStatus] = []
     life = LifeCycle(published.append)
     for phase in (Phase.RESOLVING, Phase.LOADING, Phase.WARMING, Phase.READY):
@@ -98,10 +102,12 @@ def serving() -> Dispatcher:
     engine.script.play = lambda body: Answer(chat() if "messages" in body else completion())
     dispatcher = Dispatcher(life, 60.0)
     dispatcher.attach(engine)
+    if prompts:
+        dispatcher.facts.llama = LlamaChat(Letters(), "", lambda: datetime.date(2026, 11, 30))
     return dispatcher
 
 
-async def status_of(path: str, body: bytes) -> tuple[int, Any]:
+async def status_of(path: str, body: bytes, prompts: bool) -> tuple[int, Any]:
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
     sent: list[Message] = []
 
@@ -114,15 +120,15 @@ async def status_of(path: str, body: bytes) -> tuple[int, Any]:
         sent.append(message)
 
     scope = {"type": "http", "method": "POST", "path": path, "headers": []}
-    await serving()(scope, receive, send)
+    await serving(prompts)(scope, receive, send)
     return sent[0]["status"], b"".join(message["body"] for message in sent[1:])
 
 
 @settings(max_examples=300)
-@given(requests())
-async def test_no_body_is_a_fault_of_the_server(asked: tuple[str, Any]) -> None:
+@given(requests(), st.booleans())
+async def test_no_body_is_a_fault_of_the_server(asked: tuple[str, Any], prompts: bool) -> None:
     route, body = asked
-    status, answer = await status_of(f"/v1/inference/{route}", json.dumps(body).encode())
+    status, answer = await status_of(f"/v1/inference/{route}", json.dumps(body).encode(), prompts)
     event(f"{route}: {status}")
     assert status in (200, 400), answer
     if status == 400:
