@@ -53,7 +53,6 @@ class BringUp:
 
         Expects the phase Resolving.
         """
-        self._withdrawn.clear()
         foretaste = Foretaste(self.loader.flags)
         try:
             folder = await self._wanted(self._prepare(model, foretaste))
@@ -87,7 +86,8 @@ class BringUp:
         self._withdrawn.set()
 
     async def free(self) -> None:
-        """End the engine, where there is one, and forget it. Harmless when repeated."""
+        """End the engine, where there is one, and forget it, and that it was withdrawn. Harmless when repeated."""
+        self._withdrawn.clear()
         engine, self.engine = self.engine, None
         self.dispatcher.detach()
         await self.names.detach()
