@@ -13,3 +13,4 @@ compile=("$uv" pip compile --quiet --python-version 3.11 --generate-hashes --no-
 "${compile[@]}" --no-deps -c locks/runtime-cpu.txt locks/runtime-gpu.in -o locks/runtime-gpu.txt
 "${compile[@]}" locks/clients.in -o locks/clients.txt
 "${compile[@]}" locks/clients-newest.in -o locks/clients-newest.txt
+"${compile[@]}" locks/schemathesis.in -o locks/schemathesis.txt

@@ -1,5 +1,5 @@
 """Model folders for the tests: real small weights that a package ships, and random ones of the same shape of files."""
 
-from tests.models.folders import llama3, smollm2, tiny
+from tests.models.folders import embedder, llama3, scorer, smollm2, tiny, vision
 
-__all__ = ["llama3", "smollm2", "tiny"]
+__all__ = ["embedder", "llama3", "scorer", "smollm2", "tiny", "vision"]

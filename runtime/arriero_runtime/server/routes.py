@@ -3,7 +3,7 @@
 Kept out on purpose: what changes the engine or looks into it (/scale_elastic_ep, adapter loading, profiling,
 development routes), other ways to the same answers (/invocations, /ping, render and derender routes, /inference/v1),
 interactive docs, and what no client is promised (/v1/chat/completions/batch, /generative_scoring, /v1/systemone, stored
-responses, audio). `tests/runtime/openai/vllm_routes.json` records what the engine has.
+responses, audio). `tests/runtime/openai/vllm_lists.json` records what the engine has.
 """
 
 from collections.abc import Awaitable, Callable
@@ -24,6 +24,7 @@ class Kind(Enum):
     HEALTH = "answered here"
     HERE = "answered here by the route's own handler, in every phase"
     METRICS = "answered by the engine's application as soon as there is one"
+    DOCUMENT = "answered here with what the engine's application tells of itself"
     LISTING = "answered by the engine's application while the model serves"
     WORK = "as LISTING, and counted, bounded in time, and ended at a drain"
 
@@ -32,6 +33,7 @@ ROUTES: Final[dict[str, dict[str, Kind]]] = {
     "/health": {"GET": Kind.HEALTH},
     "/metrics": {"GET": Kind.METRICS},
     "/version": {"GET": Kind.METRICS},
+    "/openapi.json": {"GET": Kind.DOCUMENT},
     "/v1/chat/completions": {"POST": Kind.WORK},
     "/v1/completions": {"POST": Kind.WORK},
     "/v1/responses": {"POST": Kind.WORK},
@@ -81,7 +83,9 @@ Methods = dict[str, Route]
 
 PLAIN: Final[dict[str, Methods]] = {
     path: {
-        method: Route(kind, path, voice=MESSAGES if path.startswith("/v1/messages") else OPENAI)
+        method: Route(
+            kind, "" if kind is Kind.DOCUMENT else path, voice=MESSAGES if path.startswith("/v1/messages") else OPENAI
+        )
         for method, kind in methods.items()
     }
     for path, methods in ROUTES.items()

@@ -70,6 +70,15 @@ class ScriptedEngine:
     def message_ends(self) -> frozenset[int]:
         return frozenset({128008})
 
+    def document(self) -> Mapping[str, object]:
+        return {
+            "paths": {
+                "/v1/chat/completions": {"post": {}, "get": {}},
+                "/invocations": {"post": {}},
+                "/metrics": {"get": {}},
+            }
+        }
+
     @property
     def control_tokens(self) -> frozenset[str]:
         return frozenset({"<|im_start|>", "<|im_end|>", "</s>"})

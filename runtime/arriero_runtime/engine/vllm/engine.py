@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
+from arriero_api.pod import NO_PARSER
 from arriero_runtime.engine.protocol import AsgiApp, Counters, FirstAnswer, LoraCapacity
 from arriero_runtime.engine.vllm import adapters, media, processes, question, series, tokens
 from arriero_runtime.engine.vllm.steps import StepCount
@@ -28,9 +29,16 @@ class VllmEngine:
     """`arriero_runtime.engine.protocol.Engine` for vLLM's AsyncLLM."""
 
     def __init__(
-        self, client: Any, app: Any, tasks: Sequence[str], scope: contextlib.AsyncExitStack, steps: StepCount
+        self,
+        client: Any,
+        app: Any,
+        args: argparse.Namespace,
+        tasks: Sequence[str],
+        scope: contextlib.AsyncExitStack,
+        steps: StepCount,
     ) -> None:
         self._client = client
+        self._args = args
         self._app = app
         self._tasks = tuple(tasks)
         self._scope = scope
@@ -51,7 +59,7 @@ class VllmEngine:
         adapters.hide_ids(app.state.openai_serving_models)
         scope = contextlib.AsyncExitStack()
         await scope.enter_async_context(app.router.lifespan_context(app))
-        return cls(client, app, tasks, scope, steps)
+        return cls(client, app, args, tasks, scope, steps)
 
     @property
     def app(self) -> AsgiApp:
@@ -73,6 +81,8 @@ class VllmEngine:
             "maxNumSeqs": int(config.scheduler_config.max_num_seqs),
             "quantization": str(model.quantization or "none"),
             "tasks": ",".join(sorted(self._tasks)),
+            "toolCallParser": str(self._args.tool_call_parser or NO_PARSER),
+            "reasoningParser": str(self._args.reasoning_parser or NO_PARSER),
         }
 
     @property
@@ -86,6 +96,10 @@ class VllmEngine:
         if "generate" not in self._tasks:
             return None
         return await asyncio.to_thread(tokens.of_tokenizer, self._client.get_tokenizer())
+
+    def document(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self._app.openapi()
+        return found
 
     @property
     def control_tokens(self) -> frozenset[str]:

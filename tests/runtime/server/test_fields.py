@@ -1,0 +1,74 @@
+"""Parameters that would be without effect are refused by name; those of real clients are taken."""
+
+import json
+from typing import Any
+
+import pytest
+
+from arriero_runtime.server import fields, screen
+
+CHAT = "/v1/chat/completions"
+
+
+def fault(path: str, /, honoured: Any = frozenset(), **request: Any) -> dict[str, Any] | None:
+    found = screen.refusal(path, json.dumps({"model": "one", **request}).encode(), honoured)
+    return None if found is None else {"status": found.status, **json.loads(found.body)["error"]}
+
+
+@pytest.mark.parametrize("path", sorted(fields.TAKEN))
+def test_a_parameter_that_nobody_knows_is_refused_by_name(path: str) -> None:
+    found = fault(path, temprature=1)
+    assert found is not None
+    assert (found["status"], found["param"], found["type"]) == (400, "temprature", "invalid_request_error")
+    assert "'temprature' is not known" in found["message"]
+    assert fault(path, temprature=None) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "idle", "asking"),
+    [
+        ("service_tier", "auto", "priority"),
+        ("store", False, True),
+        ("modalities", ["text"], ["text", "audio"]),
+        ("mm_payload", "tensors", "none"),
+        ("best_of", 1, 3),
+    ],
+)
+def test_what_this_server_does_not_do_is_refused_only_where_it_is_asked_for(name: str, idle: Any, asking: Any) -> None:
+    assert fault(CHAT, **{name: idle}) is None
+    found = fault(CHAT, **{name: asking})
+    assert found is not None
+    assert found["param"] == name
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("priority", 3), ("kv_transfer_params", {"a": 1}), ("vllm_xargs", {"a": 1})]
+)
+def test_what_needs_a_flag_is_refused_without_it_and_names_it(name: str, value: Any) -> None:
+    found = fault(CHAT, **{name: value})
+    assert found is not None
+    assert "spec.engine.args" in found["message"]
+    assert fault(CHAT, frozenset({name}), **{name: value}) is None
+    assert fault(CHAT, **{name: fields.UNLESS[name][0][0]}) is None
+
+
+def test_a_parameter_that_works_only_with_another_names_it() -> None:
+    found = fault(CHAT, length_penalty=2.0)
+    assert found is not None
+    assert "use_beam_search" in found["message"]
+    assert fault(CHAT, length_penalty=2.0, use_beam_search=True) is None
+
+
+def test_hints_of_openai_clients_are_taken() -> None:
+    for name in ("metadata", "safety_identifier", "prompt_cache_key", "user"):
+        assert fault(CHAT, **{name: "x"}) is None
+
+
+def test_a_name_of_any_length_is_told_in_short() -> None:
+    found = fault(CHAT, **{"x" * 10_000: 1})
+    assert found is not None
+    assert len(found["message"]) < 200
+
+
+def test_other_paths_are_not_looked_at() -> None:
+    assert fault("/v1/inference/completion", anything=1) is None

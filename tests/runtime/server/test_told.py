@@ -1,0 +1,100 @@
+"""The application's errors, as clients get them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from arriero_runtime.engine.protocol import Message, Receive, Scope, Send
+from arriero_runtime.server.told import Told
+
+STREAM = [(b"content-type", b"text/event-stream")]
+INTERNAL = {"error": {"message": "Internal server error", "type": "InternalServerError", "param": None, "code": 500}}
+
+
+async def told(
+    *bodies: bytes, status: int = 200, headers: list[Any] | None = None, request: bytes = b"{}", dead: bool = False
+) -> tuple[int, bytes]:
+    """Status and body that a client gets of an answer in these pieces."""
+    sent: list[Message] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        await send({"type": "http.response.start", "status": status, "headers": headers or []})
+        for number, body in enumerate(bodies):
+            await send({"type": "http.response.body", "body": body, "more_body": number < len(bodies) - 1})
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": request, "more_body": False}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await Told(app, lambda: dead)({"method": "POST", "path": "/v1/chat/completions"}, receive, send)
+    assert [message["type"] for message in sent].count("http.response.start") == 1
+    return sent[0]["status"], b"".join(message.get("body", b"") for message in sent[1:])
+
+
+def error(body: bytes) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(body)["error"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [(400, "invalid_request_error"), (404, "invalid_request_error"), (429, "rate_limit_error"), (500, "server_error")],
+)
+async def test_the_type_is_one_that_openais_clients_know(status: int, kind: str) -> None:
+    body = json.dumps({"error": {"message": "x", "type": "Bad Request", "param": "body.a.b", "code": status}}).encode()
+    code, got = await told(body, status=status)
+    assert code == status
+    assert error(got) == {"message": "x", "type": kind, "param": "a.b", "code": status}
+
+
+async def test_a_body_that_is_no_json_is_told_in_the_same_form() -> None:
+    code, got = await told(b'{"detail":"There was an error parsing the body"}', status=400)
+    assert (code, error(got)["message"]) == (400, "The body cannot be read as JSON.")
+
+
+async def test_what_a_checking_library_found_is_told_by_field() -> None:
+    entry = {"type": "string_type", "loc": "body.model", "msg": "Input should be a valid string", "input": "5"}
+    message = f"2 validation errors:\n  {entry}\n  {entry}"
+    body = json.dumps({"error": {"message": message, "type": "Bad Request", "param": "body.model", "code": 400}})
+    _, got = await told(body.encode(), status=400)
+    assert error(got)["message"] == "model: Input should be a valid string"
+
+
+async def test_a_stream_that_fails_before_it_has_begun_is_an_error() -> None:
+    event = b"data: " + json.dumps(INTERNAL).encode() + b"\n\n"
+    for pieces in ((event, b"data: [DONE]\n\n", b""), (b"", event + b"data: [DONE]\n\n", b"")):
+        code, got = await told(*pieces, headers=STREAM)
+        assert (code, error(got)["type"]) == (500, "server_error")
+
+
+async def test_a_stream_that_fails_later_says_so_in_an_event_and_ends() -> None:
+    event = b"data: " + json.dumps(INTERNAL).encode() + b"\n\n"
+    code, got = await told(b"data: {}\n\n", event, b"data: [DONE]\n\n", headers=STREAM)
+    assert code == 200
+    first, second, end, _ = got.split(b"\n\n")
+    assert (first, end) == (b"data: {}", b"data: [DONE]")
+    assert error(second.removeprefix(b"data: "))["type"] == "server_error"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_constraint_that_the_engine_gave_up_on_is_the_requests_fault(stream: bool) -> None:
+    body = json.dumps(INTERNAL).encode()
+    pieces = (b"data: " + body + b"\n\n", b"") if stream else (body,)
+    status, headers = (200, STREAM) if stream else (500, None)
+    code, got = await told(*pieces, status=status, headers=headers, request=b'{"response_format": {}}')
+    assert (code, error(got)["param"]) == (400, "response_format")
+    code, _ = await told(*pieces, status=status, headers=headers, request=b'{"prompt": "response_format"}')
+    assert code == 500
+
+
+async def test_a_dead_engine_is_503_with_a_time_to_try_again() -> None:
+    code, got = await told(json.dumps(INTERNAL).encode(), status=500, dead=True)
+    assert (code, error(got)["code"]) == (503, 503)
+
+
+async def test_a_good_answer_passes_unchanged() -> None:
+    assert await told(b'{"a":', b"1}") == (200, b'{"a":1}')
