@@ -17,8 +17,8 @@ from tests.bench.ratios import Ratio, ratio
 from tests.support.live import Live, live
 
 GOAL: Final = 0.95
-TOKENS: Final = 64
-REQUESTS: Final = {1: 8, 32: 96, 256: 512}
+TOKENS: Final = 48
+REQUESTS: Final = {1: 8, 32: 64, 256: 256}
 """Streams at once → requests of a round."""
 _QUESTION: Final = [{"role": "user", "content": "Tell me about llamas."}]
 OPENAI: Final[dict[str, Mapping[str, Any]]] = {
