@@ -1,6 +1,7 @@
 """Builds the product's Dockerfiles with buildah, on bases made here: no registry of images is asked."""
 
 import os
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -41,8 +42,11 @@ class Buildah:
         """What `command` prints in a container of the image, as the image's own user. Raises BuildFailed."""
         container = self._do("from", "--pull-never", image).strip()
         try:
-            return self._do("run", "--isolation=chroot", container, "--", *command)
+            # To a file: what chroot isolation copies from a pipe may come too late.
+            self._do("run", "--isolation=chroot", container, "--", "sh", "-c", f"{shlex.join(command)} > /tmp/output")
+            return (Path(self._do("mount", container).strip()) / "tmp" / "output").read_text()
         finally:
+            self._do("umount", container)
             self._do("rm", container)
 
     def debian(self) -> None:
