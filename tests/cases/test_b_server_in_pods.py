@@ -59,7 +59,7 @@ def test_b01_a_first_start_that_passes_its_limit_is_told_with_the_field_and_goes
         pods.run(pod, runtime.ip)
         until(served, "tiny", "Ready", "False", "Loading")
         found = until(served, "tiny", "Ready", "False", "NoProgress", timeout=50)
-        assert "no progress for 30 s" in found["message"]
+        assert "No progress for 30 s" in found["message"]
         assert "spec.rollout.progressDeadlineSeconds" in found["message"]
         until(served, "tiny", "Stalled", "True", "NoProgress")
         assert [one["metadata"]["uid"] for one in pods.live()] == [pod["metadata"]["uid"]]

@@ -104,13 +104,30 @@ def test_e09_placement_of_the_profile_reaches_model_pods_and_the_schedulers_word
 ) -> None:
     toleration = {"key": "nvidia.com/gpu", "operator": "Exists"}
     pool = kubectl.namespace[:20].strip("-")
-    operator(profiles=nvidia(kubectl, nodeSelector={"pool": pool}, tolerations=[toleration]))
+    term = {"matchExpressions": [{"key": "pool", "operator": "In", "values": [pool]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
+    spread = {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway"}
+    operator(
+        profiles=nvidia(
+            kubectl,
+            nodeSelector={"pool": pool},
+            tolerations=[toleration],
+            affinity=affinity,
+            topologySpreadConstraints=[spread],
+            priorityClassName="system-cluster-critical",
+        )
+    )
     kubectl.apply(model("tiny"))
     found = until(kubectl, "tiny", "Scheduled", "False", "Unschedulable")
     assert "didn't match Pod's node affinity/selector" in found["message"]
     assert "Unschedulable" in kubectl.run("get", "im", "tiny")
     (pod,) = Pods(kubectl, "tiny").live()
     assert toleration in pod["spec"]["tolerations"]
+    assert pod["spec"]["affinity"] == affinity
+    assert pod["spec"]["topologySpreadConstraints"] == [
+        spread | {"labelSelector": {"matchLabels": {"arriero.dev/model": "tiny"}}}
+    ]
+    assert pod["spec"]["priority"] == 2_000_000_000
     kubectl.run("label", "node", "fake-1", f"pool={pool}", "--overwrite")
     try:
         until(kubectl, "tiny", "Scheduled", "True", timeout=20)
@@ -118,13 +135,22 @@ def test_e09_placement_of_the_profile_reaches_model_pods_and_the_schedulers_word
         kubectl.run("label", "node", "fake-1", "pool-")
 
 
-def test_e09_an_unknown_runtime_class_is_told_in_the_words_of_the_api_server(
-    kubectl: Kubectl, operator: MakeOperator
+@pytest.mark.parametrize(
+    ("placement", "words"),
+    [
+        ({"runtimeClassName": "absent"}, 'RuntimeClass "absent" not found'),
+        ({"priorityClassName": "absent"}, "no PriorityClass with name absent was found"),
+        ({"topologySpreadConstraints": [{"maxSkew": 0}]}, "topologySpreadConstraints[0].maxSkew"),
+    ],
+    ids=["runtime class", "priority class", "spread"],
+)
+def test_e09_placement_that_cannot_be_is_told_in_the_words_of_the_api_server(
+    kubectl: Kubectl, operator: MakeOperator, placement: dict[str, Any], words: str
 ) -> None:
-    operator(profiles=nvidia(kubectl, runtimeClassName="absent"))
+    operator(profiles=nvidia(kubectl, **placement))
     kubectl.apply(model("tiny"))
     found = until(kubectl, "tiny", "Ready", "False", "ChildRefused", timeout=20)
-    assert 'RuntimeClass "absent" not found' in found["message"]
+    assert words in found["message"]
 
 
 def test_e10_model_pods_have_the_pull_secrets_of_their_namespaces_default_account(served: Kubectl) -> None:
@@ -136,6 +162,17 @@ def test_e10_model_pods_have_the_pull_secrets_of_their_namespaces_default_accoun
         assert pod["spec"]["imagePullSecrets"] == secrets
     finally:
         served.patch("serviceaccount", "default", {"imagePullSecrets": None})
+
+
+def test_e10_pull_secrets_of_the_profile_are_those_of_model_pods(kubectl: Kubectl, operator: MakeOperator) -> None:
+    operator(profiles=nvidia(kubectl, imagePullSecrets=[{"name": "regcred"}]))
+    kubectl.apply(model("tiny"))
+    pods = Pods(kubectl, "tiny")
+    (pod,) = pods.placed()
+    assert pod["spec"]["imagePullSecrets"] == [{"name": "regcred"}]
+    pods.waiting(pod, "ErrImagePull", 'failed to pull image "runtime:1": 401 Unauthorized')
+    found = until(kubectl, "tiny", "Ready", "False", "ImagePullFailed")
+    assert "imagePullSecrets" in found["message"]
 
 
 def test_e10_pull_secrets_of_the_chart_are_those_of_the_operators_pod() -> None:
