@@ -45,7 +45,7 @@ class TopK(Options):
 
 
 class SamplingParams(Options):
-    strategy: Annotated[Greedy | TopP | TopK, Field(discriminator="type")] = Greedy()
+    strategy: Annotated[Greedy | TopP | TopK, Field(discriminator="type")] = Field(default_factory=Greedy)
     max_tokens: Annotated[int, Field(ge=0, le=MAX_INT)] | None = 0
     repetition_penalty: Annotated[float, Field(gt=0)] | None = 1.0
     stop: Annotated[list[NAME], Field(max_length=MAX_STOPS)] | None = None
