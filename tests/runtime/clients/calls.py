@@ -12,10 +12,11 @@ from llama_stack_client import APIStatusError, LlamaStackClient
 
 USER = {"role": "user", "content": "What is the capital of France?"}
 SHORT = {"max_tokens": 8}
+# A random model would never end a text: what it is free to choose is short.
 WEATHER = {
     "tool_name": "get_weather",
-    "description": "Weather of a place.",
-    "parameters": {"place": {"param_type": "string", "description": "A town.", "required": True}},
+    "description": "Weather of this place.",
+    "parameters": {"exact": {"param_type": "bool", "description": "To the degree.", "required": True}},
 }
 TOOLS: dict[str, Any] = {"tools": [WEATHER], "tool_config": {"tool_choice": "required"}}
 SCHEMA = {

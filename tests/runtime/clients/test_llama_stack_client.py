@@ -36,7 +36,9 @@ def called(server: Live, lock: str, kind: str) -> dict[str, Any]:
 @pytest.fixture(scope="module", params=["Template", "LlamaStack"])
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     folder = tmp_path_factory.mktemp("text")
-    with live(models.llama3(), folder, ["--max-model-len=2048"], [f"--chat-format={request.param}"]) as found:
+    # A random model would fill the answer with the spaces that JSON allows.
+    args = ["--max-model-len=2048", '--structured-outputs-config={"disable_any_whitespace": true}']
+    with live(models.llama3(), folder, args, [f"--chat-format={request.param}"]) as found:
         yield found
 
 
@@ -92,7 +94,7 @@ def test_chats_are_the_same_whole_and_streamed(found: dict[str, Any]) -> None:
 def test_a_forced_call_is_a_call_in_both_ways(found: dict[str, Any]) -> None:
     message = found["tool"]["completion_message"]
     [call] = message["tool_calls"]
-    assert call["tool_name"] == "get_weather" and set(call["arguments"]) == {"place"}
+    assert call["tool_name"] == "get_weather" and call["arguments"]["exact"] in (True, False)
     assert message["content"] == ""
     deltas = [event["event"]["delta"] for event in found["tool_stream"]]
     told = [delta for delta in deltas if delta["type"] == "tool_call"]
