@@ -45,6 +45,18 @@ __all__ = [
 
 _NO_ADAPTERS: Final = "!has(self.spec.lora) || !has(self.spec.lora.adapters)"
 
+_SIZES: Final = " * ".join(
+    f"(has(self.engine.{size}) ? self.engine.{size} : 1)"
+    for size in ("tensorParallelSize", "pipelineParallelSize", "dataParallelSize")
+)
+_GPUS: Final = "quantity(string(self.resources.limits['nvidia.com/gpu']))"
+_PARALLEL: Final = (
+    "!has(self.engine) || !has(self.resources) || !has(self.resources.limits) || "
+    "!('nvidia.com/gpu' in self.resources.limits) || "
+    f"!{_GPUS}.isInteger() || {_GPUS}.asInteger() >= {_SIZES}"
+)
+"""Of the most common accelerator; the operator checks all, also those of the profile."""
+
 
 class Spec(Schema):
     """The wanted state of a served model."""
@@ -127,6 +139,16 @@ class Spec(Schema):
     )
     paused: bool = Field(
         default=False, description="Change nothing of this model but its status. Pods that run go on serving."
+    )
+
+    model_config = ruled(
+        {
+            "rule": _PARALLEL,
+            "message": (
+                "spec.engine.tensorParallelSize times pipelineParallelSize times dataParallelSize is more than nvidia.com/gpu of "
+                "spec.resources.limits: raise those or lower the sizes"
+            ),
+        }
     )
 
 

@@ -58,7 +58,10 @@ class ImageRolls:
         if held is not None and self._open(held, image, begun=True):
             return held
         found = (_key(model) for model in self._cache.models())
-        return next((key for key in found if self._open(key, image, begun=False)), None)
+        holder = next((key for key in found if self._open(key, image, begun=False)), None)
+        if holder is not None:
+            self._turn[image] = holder
+        return holder
 
     def _open(self, key: Key, image: str, *, begun: bool) -> bool:
         """Whether the model is on its way to the image, or has failed there. `begun`: it was told to go."""

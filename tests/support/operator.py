@@ -31,12 +31,20 @@ def operator_settings(namespace: str, **changes: Any) -> Object:
     return {**loaded, **changes}
 
 
-def operator_kubeconfig(kubectl: Kubectl, folder: Path, release: str = "arriero", watched: Sequence[str] = ()) -> Path:
+def operator_kubeconfig(
+    kubectl: Kubectl, folder: Path, release: str = "arriero", watched: Sequence[str] = (), **values: Any
+) -> Path:
     """A kubeconfig with the rights of the operator that the chart installs as `release` into kubectl's namespace.
 
-    It watches the namespaces `watched`; none: kubectl's own.
+    It watches the namespaces `watched`; none: kubectl's own. `values` are further ones of the chart.
     """
-    rendered = render({"watchNamespaces": list(watched) or [kubectl.namespace]}, release=release)
+    rendered = render({**values, "watchNamespaces": list(watched) or [kubectl.namespace]}, release=release)
+    for obj in (obj for kind in _AT_CLUSTER for obj in rendered.of(kind)):
+        obj["metadata"]["name"] += f"-{kubectl.namespace}"
+        if "roleRef" in obj:
+            obj["roleRef"]["name"] += f"-{kubectl.namespace}"
+            obj["subjects"][0]["namespace"] = kubectl.namespace
+        kubectl.apply(obj)
     for kind in _RIGHTS:
         for obj in rendered.of(kind):
             if obj["metadata"]["namespace"] == NAMESPACE or not watched:

@@ -1,22 +1,7 @@
 """Over how many accelerators a model is spread."""
 
-from typing import Final
-
+from arriero_api.accelerators import ACCELERATORS
 from arriero_operator.render.inputs import Inputs
-
-ACCELERATORS: Final = frozenset(
-    {
-        "nvidia.com/gpu",
-        "amd.com/gpu",
-        "gpu.intel.com/i915",
-        "gpu.intel.com/xe",
-        "google.com/tpu",
-        "habana.ai/gaudi",
-        "aws.amazon.com/neuron",
-        "huawei.com/Ascend910",
-    }
-)
-"""Extended resources one of which is a whole accelerator. Not slices of one: nothing is split over those."""
 
 
 def whole_accelerators(inputs: Inputs) -> int:

@@ -1,0 +1,77 @@
+"""NetworkPolicies of models: what they let through, and that they come and go with the chart's switch."""
+
+from typing import Any
+
+import pytest
+
+from arriero_api.types import Spec
+from arriero_operator.limits import Egress, NetworkRules
+from arriero_operator.render.children import Owner
+from arriero_operator.render.networkpolicy import network_policy
+from tests.conftest import MakeOperator
+from tests.operator.reconcile.models import model, until
+from tests.operator.reconcile.pods import Pods
+from tests.support.eventually import eventually
+from tests.support.kubectl import Kubectl
+from tests.support.operator import operator_settings
+
+Json = dict[str, Any]
+OPERATOR = [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "ops"}}}]
+DNS = [{"protocol": "UDP", "port": 53}, {"protocol": "TCP", "port": 53}]
+
+
+def rules(uri: str = "hf://org/tiny", hub: str = "", **wanted: Any) -> Json:
+    """Ingress and egress of a model's policy."""
+    spec = Spec.model_validate({"model": {"uri": uri}})
+    made: Json = network_policy(Owner("team", "tiny", "uid"), spec, NetworkRules(enabled=True, **wanted), hub)["spec"]
+    assert made["podSelector"] == {"matchLabels": {"arriero.dev/model": "tiny"}}
+    assert made["policyTypes"] == ["Ingress", "Egress"]
+    return made
+
+
+def tcp(*ports: int) -> list[Json]:
+    """TCP ports of a rule."""
+    return [{"protocol": "TCP", "port": port} for port in ports]
+
+
+def test_clients_reach_8080_operator_and_monitoring_8081_and_nobody_anything_else() -> None:
+    monitoring = [{"podSelector": {"matchLabels": {"app": "prometheus"}}}]
+    assert rules(operator=OPERATOR, monitoring=monitoring)["ingress"] == [
+        {"from": [{"podSelector": {}}], "ports": tcp(8080)},
+        {"from": [*OPERATOR, *monitoring], "ports": tcp(8081)},
+    ]
+
+
+def test_without_peers_everybody_may_ask_the_model_but_nobody_its_status() -> None:
+    assert rules(clients=[])["ingress"] == [{"ports": tcp(8080)}]
+
+
+@pytest.mark.parametrize("uri", ["pvc://claim/model", "file:///models/tiny", "oci://registry.example/tiny:1"])
+def test_a_model_on_its_own_volume_reaches_dns_alone(uri: str) -> None:
+    assert rules(uri)["egress"] == [{"ports": DNS}]
+
+
+def test_a_model_that_is_fetched_reaches_its_sources_and_the_hubs_own_port() -> None:
+    assert rules()["egress"] == [{"ports": DNS}, {"ports": tcp(443)}]
+    assert rules(hub="http://hub.example:8080")["egress"][1] == {"ports": tcp(443, 8080)}
+    mirror = [{"ipBlock": {"cidr": "10.0.0.0/8"}}]
+    found = rules(egress=Egress(sources=mirror, source_ports=[8443]))
+    assert found["egress"][1] == {"to": mirror, "ports": tcp(8443)}
+
+
+@pytest.mark.control_plane
+def test_every_model_gets_one_and_loses_it_when_it_is_switched_off(kubectl: Kubectl, operator: MakeOperator) -> None:
+    wanted = operator_settings(kubectl.namespace)["networkPolicies"]
+    process = operator(networkPolicies=wanted | {"enabled": True})
+    kubectl.apply(model("tiny"))
+    Pods(kubectl, "tiny").placed()
+    until(kubectl, "tiny", "Accepted", "True")
+    made = kubectl.json("get", "networkpolicy", "tiny")
+    peers = [peer for rule in made["spec"]["ingress"] for peer in rule["from"]]
+    assert peers[0] == {"podSelector": {}}
+    assert peers[1]["podSelector"]["matchLabels"]["app.kubernetes.io/name"] == "arriero-operator"
+    kubectl.patch("networkpolicy", "tiny", {"spec": {"ingress": []}})
+    eventually(lambda: kubectl.json("get", "networkpolicy", "tiny")["spec"] == made["spec"], 5)
+    process.stop()
+    operator(identity="operator-1")
+    eventually(lambda: not kubectl.exists("networkpolicy", "tiny"), 20)
