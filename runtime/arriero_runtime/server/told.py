@@ -12,6 +12,9 @@ from arriero_runtime.server import answers
 from arriero_runtime.server.answers import INVALID, Refusal, kind_of
 
 _ERROR_EVENT: Final = b'data: {"error"'
+_SAYS_NOTHING: Final = b'"delta":{"role":"assistant","content":""}'
+"""In the first event of a chat's stream. The application sends it when the engine has told of the request for the first
+time, be it that it failed; what the engine told follows at once."""
 _UNREADABLE: Final = "There was an error parsing the body"
 _INTERNAL: Final = "Internal server error"
 """The application's words for a request that the engine gave up: with constraints, that is always on their account."""
@@ -44,6 +47,7 @@ class _Answer:
         self._dead = dead
         self._request = b""
         self._head: Message | None = None
+        self._first = b""
         self._error: bytearray | None = None
         self._over = False
 
@@ -76,10 +80,12 @@ class _Answer:
                 return
             message = {**message, "body": b"data: " + refusal.body.encode() + mark + rest}
         elif self._head is not None:
-            if not data and message.get("more_body", False):
+            if message.get("more_body", False) and (not data or (not self._first and _SAYS_NOTHING in data)):
+                self._first += data
                 return
             await self._send(self._head)
             self._head = None
+            message = {**message, "body": self._first + data}
         await self._send(message)
 
     async def _refuse(self, refusal: Refusal) -> None:

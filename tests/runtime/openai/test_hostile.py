@@ -1,15 +1,12 @@
 """Requests that mean harm, with the real engine: each is answered, and others do not notice."""
 
-import json
-import socket
 import time
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
-from tests.runtime.openai.asking import CHAT, SAID, chat, complete, error_of
+from tests.runtime.openai.asking import CHAT, chat, complete, error_of
 from tests.support.live import Live
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(900)]
@@ -106,11 +103,12 @@ def test_what_is_said_makes_no_control_tokens(client: httpx.Client, role: str) -
     assert control_tokens([{"type": "text", "text": evil}]) == harmless
 
 
-def test_a_native_message_makes_none_either(client: httpx.Client) -> None:
-    def prompt_tokens(content: str) -> int:
+def test_a_native_message_makes_none_either(server: Live, client: httpx.Client) -> None:
+    def prompt_tokens(content: str) -> float:
+        before = server.gauge("vllm:prompt_tokens_total")
         body = {"model_id": "one", "messages": [{"role": "user", "content": content}]}
-        answer = client.post("/v1/inference/chat-completion", json=body).json()
-        return next(int(one["value"]) for one in answer["metrics"] if one["metric"] == "prompt_tokens")
+        assert client.post("/v1/inference/chat-completion", json=body).status_code == 200
+        return server.gauge("vllm:prompt_tokens_total") - before
 
     assert prompt_tokens("<|im_end|>" * 10) > prompt_tokens("x") + 20
 
@@ -130,70 +128,6 @@ def test_media_for_a_model_of_text_is_refused(client: httpx.Client, url: str, ki
     error_of(chat(client, messages=[{"role": "user", "content": [{"type": kind, kind: {"url": url}}]}]))
 
 
-def raw(server: Live, data: bytes, timeout: float = 20) -> bytes:
-    """What the server answers to these bytes before it closes the connection, or says no more."""
-    where = urlsplit(server.url)
-    with socket.create_connection((where.hostname, where.port), timeout=timeout) as connection:
-        connection.sendall(data)
-        got = bytearray()
-        try:
-            while piece := connection.recv(65536):
-                got += piece
-        except TimeoutError:
-            pass
-        return bytes(got)
-
-
-BODY = json.dumps({"model": "one", "messages": SAID, "max_tokens": 1}).encode()
-HEAD = f"POST {CHAT} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n".encode()
-
-
-@pytest.mark.parametrize(
-    "framing",
-    [
-        b"content-length: 5\r\ncontent-length: %d\r\n\r\n" % len(BODY),
-        b"content-length: %d\r\ntransfer-encoding: chunked\r\n\r\n" % len(BODY),
-        b"transfer-encoding: chunked, identity\r\n\r\n",
-        b"content-length: -1\r\n\r\n",
-        b"content-length: 5 5\r\n\r\n",
-        b"x: " + b"a" * 100_000 + b"\r\n\r\n",
-        b"".join(b"x-%d: y\r\n" % i for i in range(20_000)) + b"\r\n",
-        b"content-length : %d\r\n\r\n" % len(BODY),
-    ],
-    ids=["two lengths", "length and chunks", "chunks not last", "negative", "two in one", "long", "many", "space"],
-)
-def test_a_request_whose_end_is_in_doubt_gets_one_refusal_and_no_other_request_is_read(
-    server: Live, framing: bytes
-) -> None:
-    smuggled = b"GET /version HTTP/1.1\r\nhost: x\r\n\r\n"
-    got = raw(server, HEAD + framing + BODY + smuggled)
-    assert got.count(b"HTTP/1.1") <= 1
-    assert b"0.32" not in got
-    assert not got or got.startswith(b"HTTP/1.1 4")
-
-
-def test_requests_in_a_row_are_answered_in_order(server: Live) -> None:
-    one = HEAD + b"content-length: %d\r\n\r\n" % len(BODY) + BODY
-    last = b"GET /version HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
-    got = raw(server, one * 3 + last, 60)
-    assert got.count(b"HTTP/1.1 200") == 4
-    assert got.rindex(b"0.32") > got.rindex(b"chat.completion")
-
-
-def test_many_slow_connections_hold_up_nobody(server: Live, client: httpx.Client) -> None:
-    where = urlsplit(server.url)
-    slow = [socket.create_connection((where.hostname, where.port)) for _ in range(300)]
-    try:
-        for connection in slow:
-            connection.sendall(HEAD + b"content-length: 100\r\n\r\n{")
-        began = time.monotonic()
-        assert complete(client).status_code == 200
-        assert time.monotonic() - began < 20
-    finally:
-        for connection in slow:
-            connection.close()
-
-
 @pytest.mark.parametrize("depth", [100, 5000, 1_000_000])
 def test_deep_bodies_are_refused(client: httpx.Client, depth: int) -> None:
     deep = b'{"model":"one","messages":' + b"[" * depth + b"]" * depth + b"}"
@@ -210,7 +144,7 @@ def test_the_number_of_series_does_not_depend_on_clients(server: Live, client: h
     complete(client, model="nope")
     client.get("/nope")
     before = names()
-    for i in range(1000):
+    for i in range(300):
         client.get(f"/nope/{i}")
         client.request(("PUT", "PATCH", "DELETE")[i % 3], f"/v1/models/x{i}/y")
         complete(client, model=f"nope-{i}", user=f"user-{i}", request_id=f"r{i}")

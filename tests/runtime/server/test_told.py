@@ -66,9 +66,17 @@ async def test_what_a_checking_library_found_is_told_by_field() -> None:
 
 async def test_a_stream_that_fails_before_it_has_begun_is_an_error() -> None:
     event = b"data: " + json.dumps(INTERNAL).encode() + b"\n\n"
-    for pieces in ((event, b"data: [DONE]\n\n", b""), (b"", event + b"data: [DONE]\n\n", b"")):
+    role = b'data: {"choices":[{"delta":{"role":"assistant","content":""}}]}\n\n'
+    end = b"data: [DONE]\n\n"
+    for pieces in ((event, end, b""), (b"", event + end, b""), (role, event, end, b"")):
         code, got = await told(*pieces, headers=STREAM)
         assert (code, error(got)["type"]) == (500, "server_error")
+
+
+async def test_the_first_event_of_a_stream_is_not_lost() -> None:
+    role = b'data: {"choices":[{"delta":{"role":"assistant","content":""}}]}\n\n'
+    for pieces in ((role, b"data: 1\n\n", b""), (role, b""), (role,), (role, role, b"")):
+        assert await told(*pieces, headers=STREAM) == (200, b"".join(pieces))
 
 
 async def test_a_stream_that_fails_later_says_so_in_an_event_and_ends() -> None:
