@@ -16,7 +16,7 @@ def status(call: Callable[[], object]) -> int:
     try:
         call()
     except APIStatusError as error:
-        return error.status_code
+        return int(error.status_code)
     return 200
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from arriero_runtime.checkpoint import context, whole
 from arriero_runtime.failing import StartError
-from tests.models.edited import Tensor, Tensors, write
+from tests.models.edited import Tensor, Tensors, without, write
 
 CONFIG: dict[str, Any] = {"architectures": ["LlamaForCausalLM"], "num_hidden_layers": 2, "tie_word_embeddings": True}
 Q = "model.layers.1.self_attn.q_proj.weight"
@@ -48,13 +48,13 @@ def test_a_whole_model_passes(tmp_path: Path) -> None:
 
 
 def test_a_missing_tensor_is_named(tmp_path: Path) -> None:
-    reason, words = refused(model(tmp_path / "m", lambda held: held.pop(Q) and None))
+    reason, words = refused(model(tmp_path / "m", without(Q)))
     assert (reason, "tensors are missing: model.layers.1.self_attn.q_proj" in words) == ("WeightsInvalid", True)
 
 
 @pytest.mark.parametrize("flag", ["--load-format=dummy", "--hf_overrides={}"])
 def test_where_the_engine_reads_something_else_nothing_is_said(tmp_path: Path, flag: str) -> None:
-    whole.check(model(tmp_path / "m", lambda held: held.pop(Q) and None), [flag])
+    whole.check(model(tmp_path / "m", without(Q)), [flag])
 
 
 def test_a_file_that_is_cut_off_is_told(tmp_path: Path) -> None:

@@ -90,7 +90,8 @@ class Running:
             except httpx.TransportError:
                 return False
 
-        assert await eventually_async(answers)
+        found: bool = await eventually_async(answers)
+        assert found
 
     async def close(self) -> None:
         """After the end of the server."""
