@@ -8,6 +8,7 @@ import asyncio
 import base64
 import ssl
 import threading
+import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import yaml
 from aiohttp import web
+from yarl import URL
 
 from tests.support.faults import Drop, Fault, Passed, Reply, Seen, Stream, WireFault
 
@@ -63,7 +65,8 @@ class Proxy:
     _session: aiohttp.ClientSession | None = None
     _runner: web.AppRunner | None = None
     _site: web.TCPSite | None = None
-    _open: set[asyncio.Transport] = field(default_factory=set)
+    _open: weakref.WeakSet[asyncio.Transport] = field(default_factory=weakref.WeakSet)
+    """Also those on which no request is under way: clients keep them for the next one."""
 
     @contextmanager
     def fault(self, fault: Fault) -> Iterator[None]:
@@ -127,6 +130,7 @@ class Proxy:
         assert self._runner is not None and self._session is not None
         await self._runner.cleanup()
         await self._session.close()
+        await asyncio.sleep(0.05)  # transports close with the loop's next turns
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         self.seen += 1
@@ -135,10 +139,7 @@ class Proxy:
         transport = request.transport
         assert isinstance(transport, asyncio.Transport)
         self._open.add(transport)
-        try:
-            return await self._answer(request, seen, fault)
-        finally:
-            self._open.discard(transport)
+        return await self._answer(request, seen, fault)
 
     async def _answer(self, request: web.Request, seen: Seen, fault: WireFault | None) -> web.StreamResponse:
         if isinstance(fault, Reply):
@@ -150,7 +151,7 @@ class Proxy:
         try:
             async with self._session.request(
                 request.method,
-                f"{self.upstream.server}{request.raw_path}",
+                URL(f"{self.upstream.server}{request.raw_path}", encoded=True),
                 headers=headers,
                 data=seen.body or None,
                 timeout=aiohttp.ClientTimeout(total=None),

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 import aiohttp
@@ -52,8 +52,7 @@ class Feed:
 
     async def _watch(self, session: aiohttp.ClientSession, kind: Kind) -> None:
         query = {} if kind is MODELS else {"labelSelector": selector(labels.DEFAULT_CLASS)}
-        async with session.get(collection_path(kind, ""), params=query) as answer:
-            listed = await answer.json(content_type=None)
+        listed = await self._list(session, kind, query)
         for obj in listed["items"]:
             self._tell(kind, None, obj)
         version = listed["metadata"]["resourceVersion"]
@@ -67,6 +66,16 @@ class Feed:
                         event = json.loads(line)
                         version = event["object"]["metadata"]["resourceVersion"]
                         self._tell(kind, event["type"], event["object"])
+
+    async def _list(self, session: aiohttp.ClientSession, kind: Kind, query: Mapping[str, str]) -> Object:
+        """A kind that was just made known is served after a moment: until then the API server says 429."""
+        while True:
+            async with session.get(collection_path(kind, ""), params=query) as answer:
+                listed: Object = await answer.json(content_type=None)
+            if answer.status != 429:
+                assert answer.status == 200, listed
+                return listed
+            await asyncio.sleep(0.2)
 
     def _tell(self, kind: Kind, happened: str | None, obj: Object) -> None:
         namespace, name = obj["metadata"]["namespace"], obj["metadata"]["name"]

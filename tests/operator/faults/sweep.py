@@ -159,7 +159,10 @@ async def sweeping(proxy: Proxy, kubeconfig: Path, folder: Path, at_once: int) -
     kubelet = Kubelet(proxy.url, feed)
     watching = asyncio.create_task(feed.run())
     try:
-        await feed.begun()
+        begun = asyncio.create_task(feed.begun())
+        await asyncio.wait([begun, watching], return_when=asyncio.FIRST_COMPLETED)
+        if watching.done():
+            watching.result()
         yield Sweep(proxy, api, feed, kubelet, at_once)
     finally:
         await kubelet.close()

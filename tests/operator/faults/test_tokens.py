@@ -63,9 +63,12 @@ def test_a_rotated_token_is_taken_up_though_the_old_one_ends_at_once(
     (mounted / "token").write_text(token(kubectl, "second").strip())
     kubectl.run("delete", "secret", "first")
 
+    server = yaml.safe_load(kubectl.kubeconfig.read_text())["clusters"][0]["cluster"]["server"]
+    bare = ("--kubeconfig=/dev/null", f"--server={server}", f"--certificate-authority={mounted / 'ca.crt'}")
+
     def ended() -> bool:
         try:
-            kubectl.run("get", "im", f"--token={old}", "--client-certificate=", "--client-key=")
+            kubectl.run("get", "im", *bare, f"--token={old}")
         except KubectlError as error:
             return "Unauthorized" in str(error) or "logged in" in str(error)
         return False
