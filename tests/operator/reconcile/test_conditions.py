@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arriero_api.conditions import CONDITIONS
 from arriero_api.reasons import REASONS
 from arriero_operator.decide.conditions import Verdict, conditions
 from arriero_operator.decide.situation import NameState, Situation
@@ -267,3 +268,10 @@ def test_what_was_good_is_remembered_while_another_revision_fails() -> None:
     good = status(situation(pods=[ready("a", OLD)], wanted=OLD), DESCRIBED, {}, "t")
     bad = status(situation(pods=[ready("a", OLD), pod("b")], failure=NOT_FOUND), DESCRIBED, good, "t")
     assert (bad["model"]["serving"], bad["model"]["wanted"], bad["model"]["lastGood"]) == (OLD, NEW, OLD)
+
+
+def test_every_condition_is_in_the_reference() -> None:
+    stalled = situation(refused=REFUSED)
+    working = situation()
+    told = {one.type for found in (stalled, working) for one in conditions(found)}
+    assert told == CONDITIONS.keys()

@@ -6,6 +6,7 @@ from tests.conftest import MakeOperator
 from tests.operator.reconcile.models import events, model, patch_spec, read, until
 from tests.operator.reconcile.pods import Pods
 from tests.operator.reconcile.test_outdated import profiles
+from tests.operator.reconcile.test_references import alone
 from tests.support.eventually import eventually
 from tests.support.kubectl import Kubectl, Object
 
@@ -41,6 +42,11 @@ def under_way(kubectl: Kubectl, image: str) -> list[str]:
     return [name for name in MODELS if image in images(kubectl, name)]
 
 
+def moved(kubectl: Kubectl, image: str, count: int) -> None:
+    """Wait until so many models have a pod of the image."""
+    eventually(lambda: len(under_way(kubectl, image)) == count, 20)
+
+
 def new_pod(kubectl: Kubectl, name: str, image: str) -> Object:
     """The model's placed pod of the image."""
 
@@ -60,7 +66,7 @@ def test_models_get_it_one_after_the_other_over_a_restart_of_the_operator(
     process = operator(profiles=profiles(kubectl, "runtime:2"), changes=CHANGES, identity="operator-1")
     seen: list[str] = []
     for turn in range(len(MODELS)):
-        eventually(lambda turn=turn: len(under_way(kubectl, "runtime:2")) == turn + 1, 20)  # type: ignore[misc]
+        moved(kubectl, "runtime:2", turn + 1)
         (name,) = [one for one in under_way(kubectl, "runtime:2") if one not in seen]
         seen.append(name)
         if turn == 0:
@@ -73,7 +79,7 @@ def test_models_get_it_one_after_the_other_over_a_restart_of_the_operator(
                 assert images(kubectl, other) == ["runtime:1"]
         pods = Pods(kubectl, name)
         pods.ready(new_pod(kubectl, name, "runtime:2"))
-        eventually(lambda pods=pods: pods.remove_deleted() or len(pods.live()) == 1, 20)  # type: ignore[misc]
+        alone(pods)
         until(kubectl, name, "UpToDate", "True", timeout=20)
     assert sorted(seen) == sorted(MODELS)
     assert all(images(kubectl, name) == ["runtime:2"] for name in MODELS)

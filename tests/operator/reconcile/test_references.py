@@ -79,9 +79,19 @@ def successor(kubectl: Kubectl, old: Object, name: str = "tiny") -> Object:
     new = eventually(placed, 20)
     assert new is not None
     pods.ready(new)
-    eventually(lambda: pods.remove_deleted() or len(pods.live()) == 1, 20)
+    alone(pods)
     until(kubectl, name, "UpToDate", "True", timeout=20)
     return new
+
+
+def alone(pods: Pods) -> None:
+    """Deleted pods end, until one is left."""
+
+    def one() -> bool:
+        pods.remove_deleted()
+        return len(pods.live()) == 1
+
+    eventually(one, 20)
 
 
 def test_what_is_missing_is_refused_before_any_pod_and_the_refusal_clears_by_itself(
