@@ -24,6 +24,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     seen: Seen
     wanted: str
+    proxy: "ForwardProxy"
 
     def do_CONNECT(self) -> None:
         """A tunnel of bytes."""
@@ -47,8 +48,10 @@ class _Handler(BaseHTTPRequestHandler):
         lines += [f"{name}: {value}" for name, value in self.headers.items() if name.lower() not in own]
         with socket.create_connection((parts.hostname, parts.port or 80), timeout=10) as upstream:
             upstream.sendall("\r\n".join([*lines, "", ""]).encode())
-            while chunk := upstream.recv(_CHUNK):
-                self.connection.sendall(chunk)
+            left = self.proxy.take_cut(self.path)
+            while (left is None or left > 0) and (chunk := upstream.recv(_CHUNK)):
+                self.connection.sendall(chunk[:left])
+                left = None if left is None else left - len(chunk)
         self.close_connection = True
 
     do_HEAD = do_GET
@@ -73,7 +76,9 @@ class ForwardProxy:
     def __init__(self, user: str = "") -> None:
         self._seen = Seen()
         wanted = f"Basic {base64.b64encode(user.encode()).decode()}" if user else ""
-        handler = type("Handler", (_Handler,), {"seen": self._seen, "wanted": wanted})
+        self.cuts: list[tuple[str, int]] = []
+        """End of a path → bytes after which one answer for it breaks off; used up in their order."""
+        handler = type("Handler", (_Handler,), {"seen": self._seen, "wanted": wanted, "proxy": self})
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
@@ -84,6 +89,14 @@ class ForwardProxy:
     def targets(self) -> list[str]:
         """What was asked for so far, oldest first."""
         return list(self._seen.targets)
+
+    def take_cut(self, path: str) -> int | None:
+        """After how many bytes the answer for a path is to break off; None for never."""
+        found = next((cut for cut in self.cuts if path.endswith(cut[0])), None)
+        if found is None:
+            return None
+        self.cuts.remove(found)
+        return found[1]
 
     def __enter__(self) -> "ForwardProxy":
         self._thread.start()

@@ -1,13 +1,22 @@
 """An S3 server (moto's) on this machine. Google's stores list and read objects in the same way: it serves for both."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx2
 import obstore
-from moto.server import ThreadedMotoServer
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from obstore.store import S3Store
+from werkzeug.serving import make_server
+
+from tests.cluster.certificates import Authority
+
+if TYPE_CHECKING:
+    from obstore.store import ClientConfig  # not there at run time
 
 BUCKET = "models"
 _ANYBODY = "AWS4-HMAC-SHA256 Credential=AKIATEST/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0"
@@ -16,10 +25,11 @@ KEYS = {"accessKeyId": "AKIATEST", "secretAccessKey": "s3cr3t-key"}
 
 @dataclass(frozen=True)
 class Objects:
-    """`url` is the server's address; `store` writes to the bucket."""
+    """`url` is the server's address, `ca` its authority (PEM), empty without TLS; `store` writes to the bucket."""
 
     url: str
     store: S3Store
+    ca: str = ""
 
     def put(self, **files: bytes) -> None:
         """Objects by their path, with `__` for `/` and `_dot_` for `.`."""
@@ -37,26 +47,38 @@ class Objects:
 
 
 @contextmanager
-def s3_server() -> Iterator[Objects]:
-    """An empty bucket on a free port."""
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
+def s3_server(certificates: Path | None = None) -> Iterator[Objects]:
+    """A bucket on a free port, the same for all servers of the process; over TLS, with an authority made there, where a folder is given."""
+    pair = None
+    if certificates is not None:
+        pair = Authority(certificates).server("store", ("localhost", "127.0.0.1"))
+    app = DomainDispatcherApplication(create_backend_app)
+    keys = (str(pair.certificate), str(pair.key)) if pair else None
+    server = make_server("127.0.0.1", 0, app, threaded=True, ssl_context=keys)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
     try:
-        host, port = server.get_host_and_port()
-        url = f"http://{host}:{port}"
-        _make_bucket(url)
+        url = f"{'https' if pair else 'http'}://127.0.0.1:{server.server_port}"
+        ca = Authority(certificates).certificate.read_text() if certificates else ""
+        _make_bucket(url, ca)
+        options: ClientConfig = {"root_certificate": ca} if ca else {"allow_http": True}
         store = S3Store(
             BUCKET,
             endpoint=url,
             access_key_id=KEYS["accessKeyId"],
             secret_access_key=KEYS["secretAccessKey"],
             region="us-east-1",
-            client_options={"allow_http": True},
+            client_options=options,
         )
-        yield Objects(url, store)
+        yield Objects(url, store, ca)
     finally:
-        server.stop()
+        server.shutdown()
+        server.server_close()
+        thread.join(timeout=10)
 
 
-def _make_bucket(url: str) -> None:
-    httpx2.put(f"{url}/{BUCKET}").raise_for_status()
+def _make_bucket(url: str, ca: str) -> None:
+    context = httpx2.create_ssl_context()
+    if ca:
+        context.load_verify_locations(cadata=ca)
+    httpx2.put(f"{url}/{BUCKET}", verify=context).raise_for_status()

@@ -9,6 +9,7 @@ from arriero_api import uris
 from arriero_runtime.failing import StartError
 from arriero_runtime.sources import access, space, stores
 from arriero_runtime.sources.kinds import MODEL
+from tests.cluster.certificates import Authority
 from tests.runtime.sources.support import WEIGHTS, Told, failure, fetch, files, secret
 from tests.sources.forward import ForwardProxy
 from tests.sources.objects import KEYS, Objects, s3_server
@@ -131,6 +132,38 @@ async def test_a_store_is_reached_through_the_proxy_of_the_secret(server: Object
     assert "-pw" not in found.to_json()
     found = await failure(tmp_path, "s3://models/team", name)
     assert found.reason == "ProxyFailed"
+
+
+async def test_a_transfer_that_breaks_off_is_resumed_and_given_up_when_nothing_more_comes(
+    server: Objects, tmp_path: Path
+) -> None:
+    with ForwardProxy() as proxy:
+        name = secret(tmp_path, "store", **KEYS, endpoint=server.url, proxy=proxy.url)
+        proxy.cuts = [("model.safetensors", len(WEIGHTS) // 2)]
+        folder = await fetch(tmp_path, URI, name)
+        assert (folder / "model.safetensors").read_bytes() == WEIGHTS
+        assert len([target for target in proxy.targets if target.endswith("model.safetensors")]) == 2
+        (tmp_path / "cache").rename(tmp_path / "earlier")
+        # Not even the head of an answer comes.
+        proxy.cuts = [("model.safetensors", 100)] * 50
+        found = await failure(tmp_path, URI, name)
+    assert found.reason in ("DownloadTruncated", "DownloadFailed")
+    assert URI in found.message
+
+
+async def test_a_store_over_tls_is_trusted_by_the_authority_of_the_secret_alone(tmp_path: Path) -> None:
+    (tmp_path / "certificates").mkdir()
+    with s3_server(tmp_path / "certificates") as store:
+        store.put(secure__config_dot_json=b"{}", secure__model_dot_safetensors=b"weights")
+        name = secret(tmp_path, "store", **KEYS, endpoint=store.url)
+        found = await failure(tmp_path, "s3://models/secure", name)
+        assert (found.reason, "ca.crt" in found.remedy) == ("SourceTlsFailed", True)
+        # A bundle of several: the second is the one.
+        other = Authority(tmp_path / "other")
+        (tmp_path / "other").mkdir()
+        other.server("other", ("localhost",))
+        secret(tmp_path, name, ca_crt=other.certificate.read_text() + store.ca)
+        assert files(await fetch(tmp_path, "s3://models/secure", name)) == ["config.json", "model.safetensors"]
 
 
 async def test_google_stores_are_listed_and_read(server: Objects, tmp_path: Path) -> None:
