@@ -11,7 +11,7 @@ from tests.cluster.kubeconfigs import write_kubeconfig
 from tests.cluster.processes import Configuration, Records
 from tests.cluster.waiting import until
 
-SERVICE_CIDR = "198.19.0.0/24"
+SERVICE_CIDR = "198.19.0.0/16"  # room for a Service of each of some thousand models
 API_SERVICE_ADDRESS = "198.19.0.1"
 NAMES = ("kube-scheduler", "kube-controller-manager", "kube-apiserver", "etcd")  # in the order of ending
 _READY_SECONDS = 60
