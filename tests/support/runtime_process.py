@@ -130,6 +130,8 @@ class RuntimeProcess:
 
     def clean(self) -> None:
         """End it and what it left, whatever a test has done."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGSTOP)  # So that it starts nothing more.
         below = self.below()
         if self.process.poll() is None:
             self.process.kill()

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -64,13 +65,15 @@ def describe(wait_status: int | None) -> str:
         return f"was ended by signal {-code}"
 
 
-def oom_kills(memory_events: Path) -> int:
-    """How many processes of this container the kernel has killed for memory; 0 where that cannot be read."""
-    try:
-        counts = dict(line.split() for line in memory_events.read_text().splitlines())
-        return int(counts.get("oom_kill", 0))
-    except (OSError, ValueError):
-        return 0
+def oom_kills(files: Sequence[Path]) -> int:
+    """How many processes of this container the kernel has killed for memory; 0 where none of the files tells."""
+    for file in files:
+        try:
+            counts = dict(line.split() for line in file.read_text().splitlines())
+            return int(counts["oom_kill"])
+        except (OSError, ValueError, KeyError):
+            continue
+    return 0
 
 
 def leave(end: Failure | Shutdown | None, termination_log: Path, limit: int) -> str:

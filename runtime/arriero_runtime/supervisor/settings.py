@@ -57,4 +57,8 @@ class Settings:
     pipe_bytes: int = 1024 * 1024
     log_bytes: int = 8 * 1024 * 1024
     parser_bytes: int = 4 * 1024 * 1024
-    memory_events: Path = Path("/sys/fs/cgroup/memory.events")
+    memory_events: tuple[Path, ...] = (
+        Path("/sys/fs/cgroup/memory.events"),
+        Path("/sys/fs/cgroup/memory/memory.oom_control"),
+    )
+    """Where the kernel counts what it has killed for memory, of cgroups version 2 and 1."""

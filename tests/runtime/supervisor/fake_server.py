@@ -101,6 +101,14 @@ def killed_while_loading(fake: Fake) -> int:
     return 0
 
 
+def eats_all_memory(fake: Fake) -> int:
+    fake.status(Phase.LOADING)
+    fake.gate()
+    eaten = []
+    while True:
+        eaten.append(b"x" * 4_000_000)
+
+
 def names_its_failure(fake: Fake) -> int:
     fake.status(Phase.RESOLVING)
     fake.failed("ModelNotFound", "The hub has no acme/tiny")

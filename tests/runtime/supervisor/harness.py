@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,6 +25,7 @@ class Supervised(RuntimeProcess):
         stdout: int | None = None,
         args: str = "",
         server: str = "fake_server",
+        wrapper: Sequence[str] = (),
         **bounds: Any,
     ) -> None:
         super().__init__(folder, port or free_port())
@@ -32,7 +34,16 @@ class Supervised(RuntimeProcess):
         supervised = Path(__file__).with_name("supervised.py")
         bounds.setdefault("command", (sys.executable, "-m", f"{__package__}.{server}"))
         command = [
-            *(*BLOCKED, sys.executable, str(supervised), json.dumps(bounds), "serve", "--model", "hf://acme/tiny"),
+            *(
+                *wrapper,
+                *BLOCKED,
+                sys.executable,
+                str(supervised),
+                json.dumps(bounds),
+                "serve",
+                "--model",
+                "hf://acme/tiny",
+            ),
             *("--control-port", str(self.port), "--host", "127.0.0.1", "--state-dir", str(self.state)),
             *("--termination-log", str(self.termination_log), "--drain-seconds", "1", "--endpoint-delay-seconds", "0"),
             *(args.split()),
@@ -41,7 +52,15 @@ class Supervised(RuntimeProcess):
 
     def gate(self) -> IO[str]:
         """Opens once the scenario waits at its gate; the scenario goes on when this is closed."""
-        return self._gate.open("w")
+
+        def opened() -> int:
+            assert self.process.poll() is None, f"it has ended: {self.text()[-2000:]}"
+            try:
+                return os.open(self._gate, os.O_WRONLY | os.O_NONBLOCK)
+            except OSError:
+                return 0
+
+        return os.fdopen(until(opened, "the scenario at its gate"), "w")
 
     def open_gate(self, word: str = "") -> None:
         """Let the scenario go on, with a word for it."""

@@ -17,7 +17,7 @@ def main() -> int:
     silence = dict.fromkeys(Phase, float(bounds.pop("silence", 60)))
     server = bounds.pop("command")
     if "memory_events" in bounds:
-        bounds["memory_events"] = Path(bounds["memory_events"])
+        bounds["memory_events"] = (Path(bounds["memory_events"]),)
     return run(sys.argv[2:], signals, replace(Settings(), command=tuple(server), silence=silence, tick=0.05, **bounds))
 
 
