@@ -5,6 +5,7 @@ import json
 import random
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -160,6 +161,52 @@ async def test_a_changed_revision_is_served_from_a_path_of_its_own(tmp_path: Pat
         write(options.registrations, changed)
         await registered(server, changed)
         assert engine.adapters["support"].name == second
+
+
+async def test_a_branch_is_one_commit_for_all_pods_once_the_file_names_it(tmp_path: Path, hub: Hub) -> None:
+    options, engine = prepare(tmp_path)
+    first = hub.add_repo(REPOSITORY, adapter(tmp_path / "model", tmp_path / "first", seed=1))
+    wanted = entry("support", f"hf://{REPOSITORY}", "main")
+    write(options.registrations, wanted)
+    async with running(options, engine=engine) as server:
+        await registered(server, wanted)
+        told = state(server, "support")
+        assert told is not None
+        assert told.commit == first
+        place = engine.adapters["support"]
+
+        # The pod's own commit is no news to it.
+        hub.add_repo(REPOSITORY, adapter(tmp_path / "model", tmp_path / "second", seed=2))
+        pinned = replace(wanted, commit=first)
+        hash_ = write(options.registrations, pinned).hash
+        await eventually_async(lambda: server.statuses[-1].registrations == hash_)
+        assert engine.adapters["support"] == place
+        await registered(server, pinned)
+
+    # A pod that starts after the branch has moved serves what the others do.
+    options.registrations.write_text(Registrations((OWN, pinned)).to_json())
+    other = replace(options, cache_dir=tmp_path / "other-cache")
+    other.cache_dir.mkdir()
+    engine = ScriptedEngine()
+    engine.lora = LoraCapacity(max_rank=8, max_loaded=3)
+    async with running(other, engine=engine) as server:
+        await registered(server, pinned)
+        assert engine.adapters["support"].name == first
+
+
+async def test_a_pod_that_resolved_another_commit_loads_the_one_that_the_file_names(tmp_path: Path, hub: Hub) -> None:
+    options, engine = prepare(tmp_path)
+    first = hub.add_repo(REPOSITORY, adapter(tmp_path / "model", tmp_path / "first", seed=1))
+    second = hub.add_repo(REPOSITORY, adapter(tmp_path / "model", tmp_path / "second", seed=2))
+    wanted = entry("support", f"hf://{REPOSITORY}", "main")
+    write(options.registrations, wanted)
+    async with running(options, engine=engine) as server:
+        await registered(server, wanted)
+        assert engine.adapters["support"].name == second
+        pinned = replace(wanted, commit=first)
+        write(options.registrations, pinned)
+        await registered(server, pinned)
+        assert engine.adapters["support"].name == first
 
 
 async def test_a_changed_adapter_that_fails_leaves_the_earlier_weights_and_says_so(tmp_path: Path) -> None:
