@@ -107,3 +107,18 @@ def test_of_a_pod_what_a_diagnosis_needs_is_kept() -> None:
         "containers": [{"name": "runtime", "resources": {"limits": {"cpu": "1"}}}],
     }
     assert kept["status"] == {"phase": "P"}
+
+
+def test_models_of_another_class_and_their_children_are_left_out() -> None:
+    cache = Cache("mine")
+    theirs = {"spec": {}, "metadata": {"name": "a", "namespace": "n", "uid": "1", "resourceVersion": "1"}}
+    own = {**theirs, "spec": {"operatorClass": "mine"}, "metadata": {**theirs["metadata"], "uid": "2"}}
+    assert not cache.put(MODELS, theirs)
+    assert cache.models() == []
+    assert cache.has(MODELS, {"metadata": theirs["metadata"]})
+    assert cache.put(MODELS, own)
+    # A model that is made anew under its name for another operator takes its place.
+    assert cache.put(MODELS, theirs | {"metadata": {**theirs["metadata"], "uid": "3", "resourceVersion": "5"}})
+    assert cache.models() == []
+    assert cache.selector.endswith("arriero.dev/operator-class=mine")
+    assert Cache().selector.endswith("!arriero.dev/operator-class")

@@ -1,0 +1,173 @@
+"""References are followed without a read at rest, over ends of the watch, and only as far as the chart allows."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from arriero_operator.kube import stream
+from arriero_operator.kube.errors import NotFound, Unavailable
+from arriero_operator.kube.protocol import Kind, Object
+from arriero_operator.limits import Reads
+from arriero_operator.outside import Outside
+from arriero_operator.render.references import Reference, references
+from tests.support.eventually import eventually_async
+from tests.support.virtual_time import run_virtual
+
+KEY = ("team", "tiny")
+LEVEL = Reference("ConfigMap", "tuning", "level")
+
+
+class Server:
+    """An API server that knows single objects and lets the test speak in its watches."""
+
+    def __init__(self) -> None:
+        self.objects: dict[tuple[str, str], Object] = {}
+        self.gets: list[tuple[str, str]] = []
+        self.follows = 0
+        self.events: asyncio.Queue[Object | Exception | None] = asyncio.Queue()
+
+    def put(self, name: str, version: int, kind: str = "ConfigMap", **rest: Any) -> Object:
+        """Make or change an object; its metadata as a watch tells them."""
+        metadata = {"name": name, "resourceVersion": str(version)}
+        self.objects[(kind, name)] = {"metadata": metadata, **rest}
+        return {"metadata": metadata}
+
+    async def get(self, kind: Kind, namespace: str, name: str) -> Object:
+        self.gets.append((kind.kind, name))
+        if (kind.kind, name) not in self.objects:
+            raise NotFound("not there")
+        return self.objects[(kind.kind, name)]
+
+    async def follow(self, kind: Kind, namespace: str, labels: str = "") -> AsyncIterator[Object]:
+        self.follows += 1
+        mine = [{"metadata": one["metadata"]} for (of, _), one in self.objects.items() if of == kind.kind]
+        yield {"type": "LISTED", "items": mine}
+        while (event := await self.events.get()) is not None:
+            if isinstance(event, Exception):
+                raise event
+            yield event
+
+
+def outside(server: Server, changed: list[Any], **reads: bool) -> Outside:
+    """What is under test."""
+    return Outside(server, Reads(**reads), changed.append, asyncio.get_running_loop().time)  # type: ignore[arg-type]
+
+
+async def test_an_object_is_read_once_for_each_of_its_versions_and_a_change_is_told() -> None:
+    server, changed = Server(), list[Any]()
+    server.put("tuning", 1, data={"level": "1", "other": "1"})
+    found = outside(server, changed)
+    first = await found.look(KEY, [LEVEL], 1)
+    assert (await found.look(KEY, [LEVEL], 1)).contents == first.contents
+    assert len(server.gets) == 1
+    server.events.put_nowait({"type": "MODIFIED", "object": server.put("tuning", 2, data={"level": "1", "other": "2"})})
+    await eventually_async(lambda: KEY in changed)
+    assert (await found.look(KEY, [LEVEL], 1)).contents == first.contents
+    server.events.put_nowait({"type": "MODIFIED", "object": server.put("tuning", 3, data={"level": "2"})})
+    await eventually_async(lambda: changed.count(KEY) >= 2)
+    assert (await found.look(KEY, [LEVEL], 1)).contents != first.contents
+    assert len(server.gets) == 3
+    server.events.put_nowait({"type": "DELETED", "object": server.put("tuning", 4)})
+    await eventually_async(lambda: changed.count(KEY) >= 3)
+    assert (await found.look(KEY, [LEVEL], 1)).missing == ("ConfigMap 'tuning', key 'level'",)
+    found.forget(KEY)
+
+
+@pytest.mark.parametrize("end", [None, Unavailable("away"), {"type": "ERROR", "object": {}}], ids=str)
+def test_what_changed_between_two_watches_is_seen(end: Any) -> None:
+    async def main() -> None:
+        server, changed = Server(), list[Any]()
+        server.put("tuning", 1, data={"level": "1"})
+        found = outside(server, changed)
+        first = await found.look(KEY, [LEVEL], 1)
+        server.put("tuning", 2, data={"level": "2"})
+        server.events.put_nowait(end)
+        await eventually_async(lambda: server.follows == 2 and KEY in changed, 30)
+        assert (await found.look(KEY, [LEVEL], 1)).contents != first.contents
+        found.forget(KEY)
+
+    run_virtual(main())
+
+
+async def test_nobody_is_followed_any_more_once_no_model_refers_to_it() -> None:
+    server, changed = Server(), list[Any]()
+    found = outside(server, changed)
+    await found.look(KEY, [LEVEL], 1)
+    await found.look(("team", "other"), [LEVEL], 1)
+    follower = next(iter(found._followers.values()))
+    found.forget(KEY)
+    assert found._followers
+    found.forget(("team", "other"))
+    assert not found._followers
+    await eventually_async(lambda: follower._task.cancelled())
+
+
+async def test_secrets_and_classes_are_looked_at_only_where_the_chart_allows_it() -> None:
+    server = Server()
+    needed = [Reference("Secret", "hub", "token"), Reference("PriorityClass", "high")]
+    assert (await outside(server, []).look(KEY, needed, 1)).missing == ()
+    assert (server.gets, server.follows) == ([], 0)
+    found = outside(server, [], secrets=True, classes=True)
+    assert len((await found.look(KEY, needed, 1)).missing) == 2
+    found.forget(KEY)
+
+
+def test_a_missing_claim_is_looked_for_less_and_less_often_and_a_found_one_hardly_ever() -> None:
+    async def main() -> None:
+        server, needed = Server(), [Reference("PersistentVolumeClaim", "weights")]
+        found = outside(server, [])
+        waits = []
+        for _ in range(6):
+            seen = await found.look(KEY, needed, 1)
+            assert seen.retry_after is not None
+            waits.append(seen.retry_after)
+            await asyncio.sleep(seen.retry_after)
+        assert waits == [5, 10, 20, 40, 60, 60]
+        server.put("weights", 1, "PersistentVolumeClaim", spec={"accessModes": ["ReadWriteOnce"]})
+        for replicas, refused in ((1, False), (2, True)):
+            assert ((await found.look(KEY, needed, replicas)).refused is not None) is refused
+        assert len(server.gets) == 7
+
+    run_virtual(main())
+
+
+def test_everything_that_a_pod_refers_to_is_found() -> None:
+    found = references(
+        {
+            "spec": {
+                "priorityClassName": "high",
+                "runtimeClassName": "nvidia",
+                "initContainers": [{"name": "a", "envFrom": [{"configMapRef": {"name": "m", "optional": True}}]}],
+                "containers": [
+                    {"name": "b", "env": [{"name": "X", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}]}
+                ],
+                "volumes": [
+                    {"name": "p", "persistentVolumeClaim": {"claimName": "c"}},
+                    {"name": "q", "projected": {"sources": [{"secret": {"name": "t"}}]}},
+                    {"name": "r", "secret": {"secretName": "u"}},
+                    {"name": "e", "ephemeral": {"volumeClaimTemplate": {"spec": {"storageClassName": "fast"}}}},
+                ],
+            }
+        },
+        followed=["r"],
+    )
+    assert set(found) == {
+        Reference("PriorityClass", "high"),
+        Reference("RuntimeClass", "nvidia"),
+        Reference("StorageClass", "fast"),
+        Reference("ConfigMap", "m", optional=True),
+        Reference("Secret", "s", "k"),
+        Reference("Secret", "t"),
+        Reference("Secret", "u", followed=True),
+        Reference("PersistentVolumeClaim", "c"),
+    }
+
+
+async def test_events_are_read_however_the_network_cuts_them() -> None:
+    async def chunks() -> AsyncIterator[bytes]:
+        for chunk in (b'{"a"', b': 1}\n{"b": 2}', b"\n\n", b'{"c": 3}\n'):
+            yield chunk
+
+    assert [event async for event in stream.events(chunks())] == [{"a": 1}, {"b": 2}, {"c": 3}]
