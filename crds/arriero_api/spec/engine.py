@@ -28,7 +28,7 @@ class ChatTemplate(Schema):
     )
     config_map_key_ref: KeyRef | None = Field(
         default=None,
-        description="A key of a ConfigMap of the namespace that holds it. Read when a pod starts: a change reaches new pods only.",
+        description="A key of a ConfigMap of the namespace that holds it. Read when a pod starts; a change replaces the pods, or is told, as the chart's changes.references says.",
     )
 
     model_config = ruled(
