@@ -35,7 +35,7 @@ async def server(tmp_path: Path) -> AsyncIterator[Running]:
 
 
 @pytest.mark.parametrize("path", CHATS)
-@pytest.mark.parametrize("user", ["wait", "stream"])
+@pytest.mark.parametrize("fake", ["wait", "stream"])
 async def test_c06_a_hundred_clients_that_leave_leave_nothing_running(server: Running, path: str, fake: str) -> None:
     async def leave(client: httpx.AsyncClient) -> None:
         with pytest.raises(httpx.ReadTimeout):
