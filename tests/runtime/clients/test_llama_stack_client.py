@@ -37,7 +37,10 @@ def called(server: Live, lock: str, kind: str) -> dict[str, Any]:
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     folder = tmp_path_factory.mktemp("text")
     # A random model would fill the answer with the spaces that JSON allows.
-    args = ["--max-model-len=2048", '--structured-outputs-config={"disable_any_whitespace": true}']
+    args = [
+        "--max-model-len=2048",
+        '--structured-outputs-config={"backend": "xgrammar", "disable_any_whitespace": true}',
+    ]
     with live(models.llama3(), folder, args, [f"--chat-format={request.param}"]) as found:
         yield found
 

@@ -9,7 +9,7 @@ from arriero_api import owned_flags
 from arriero_api.contract import Phase
 from arriero_runtime.engine.vllm.explain import explained
 from arriero_runtime.engine.vllm.wishes import Wishes
-from arriero_runtime.failing import start_error
+from arriero_runtime.failing import StartError, start_error
 
 _PLACEHOLDER: Final = "model"
 
@@ -44,7 +44,7 @@ def parse(flags: Sequence[str], wishes: Wishes) -> argparse.Namespace:
 
     class Parser(FlexibleArgumentParser):  # type: ignore[misc]  # the base is unknown where types are checked
         def error(self, message: str) -> NoReturn:
-            raise explained([f"error: {message}"], Phase.RESOLVING)
+            raise unusable(message)
 
     try:
         # No abbreviations: they would reach owned flags by another name.
@@ -67,6 +67,11 @@ def parse(flags: Sequence[str], wishes: Wishes) -> argparse.Namespace:
     args.model = _PLACEHOLDER
     args.disable_fastapi_docs = True
     return args
+
+
+def unusable(message: str) -> StartError:
+    """For an error of the parser's, which may have several lines where a value has a form of its own."""
+    return explained([f"error: {' '.join(message.split())}"], Phase.RESOLVING)
 
 
 def _refuse_words(args: argparse.Namespace) -> None:

@@ -33,7 +33,7 @@ class Held:
         start = self.text.lstrip()
         if not start:
             return self._calls
-        if start.startswith(self._starts) if self._starts else False:
+        if start.startswith(self._starts):
             self._all = True
             return True
         if any(one.startswith(start) for one in self._starts):
