@@ -71,7 +71,7 @@ OWNED_FLAGS: Final[dict[str, str]] = {
     "master-addr": _LIFE_CYCLE,
     "master-port": _LIFE_CYCLE,
     "disable-log-stats": "not supported: the engine's counters show whether it hangs; remove it",
-    "hf-token": "put the token into HF_TOKEN of spec.engine.env, from a Secret",
+    "hf-token": "put the token into a Secret, named by spec.model.credentials.secretName",
     "grpc": "not supported: models are served over HTTP; remove it",
     "grpc-port": "not supported: models are served over HTTP; remove it",
     "uvicorn-log-level": _OWN_SERVER,

@@ -93,6 +93,37 @@ async def test_d08_white_space_around_the_token_does_no_harm(
     assert (await fetch(tmp_path)).is_dir()
 
 
+@pytest.mark.parametrize(
+    ("token", "fault", "reason"),
+    [
+        ("", None, "ModelGated"),
+        ("hf_else", None, "ModelGated"),
+        ("hf_wrongwrong", None, "CredentialsInvalid"),
+        ("hf_good", Fault(status=403), "Unauthorized"),
+        ("hf_good", Fault(status=404), "ModelNotFound"),
+        ("hf_good", Fault(status=429, retry_after=60), "SourceRateLimited"),
+        (None, None, "CredentialsMissing"),
+    ],
+)
+async def test_d08_each_way_to_be_refused_has_its_reason_and_shows_no_token(
+    hub: Hub, tmp_path: Path, token: str | None, fault: Fault | None, reason: str
+) -> None:
+    publish(hub, tmp_path, "a", gated=True)
+    hub.add_token("hf_good", opens=[NAME])
+    hub.add_token("hf_else")
+    if fault is not None:
+        hub.fault(fault)
+    place = tmp_path / "credentials" / "hub"
+    place.mkdir(parents=True)
+    (place / ("token" if token is not None else "password")).write_text(token or "x")
+    secret = "hub" if token != "" else ""
+    wanted = obtain.Wanted(f"hf://{NAME}", "", "", tmp_path / "cache", secret, tmp_path / "credentials")
+    with pytest.raises(StartError) as caught:
+        await (await obtain.resolve(wanted)).fetch(lambda percent, words: None)
+    assert caught.value.failure.reason == reason
+    assert not token or token not in caught.value.failure.to_json()
+
+
 async def test_d11_every_file_comes_from_the_pinned_commit_and_no_request_names_the_branch(
     hub: Hub, tmp_path: Path
 ) -> None:

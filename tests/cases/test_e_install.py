@@ -82,7 +82,8 @@ def test_e04_a_token_from_a_secret_shows_nowhere(kubectl: Kubectl, operator: Mak
     kubectl.run("create", "secret", "generic", "hf", f"--from-literal=HF_TOKEN={SENTINEL}")
     process = operator()
     token = {"name": "HF_TOKEN", "valueFrom": {"secretKeyRef": {"name": "hf", "key": "HF_TOKEN"}}}
-    kubectl.apply(model("tiny", engine={"env": [token]}))
+    source = {"uri": "hf://org/tiny", "credentials": {"secretName": "hf"}}
+    kubectl.apply(model("tiny", model=source, engine={"env": [token]}))
     pods = Pods(kubectl, "tiny")
     (pod,) = pods.placed()
     assert token in pod["spec"]["containers"][0]["env"]
@@ -90,7 +91,7 @@ def test_e04_a_token_from_a_secret_shows_nowhere(kubectl: Kubectl, operator: Mak
     until(kubectl, "tiny", "Ready", "False", "ImagePullFailed")
     patch_spec(kubectl, "tiny", {"engine": {"env": [token], "args": ["--hf-token=x"]}})
     found = until(kubectl, "tiny", "Ready", "False", "EngineFlagOwned")
-    assert "HF_TOKEN" in found["message"]
+    assert "spec.model.credentials" in found["message"]
     kinds = "im,deployments,configmaps,controllerrevisions,services,jobs"
     told = [kubectl.run("get", kinds, "-o", "yaml"), process.log.read_text(), process.ask("/metrics")[1]]
     told.append(json.dumps(events(kubectl, "tiny")))
