@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from tests.chart.rendering import NAMESPACE, render
-from tests.support.eventually import eventually
+from tests.support.eventually import PATIENCE, eventually
 from tests.support.kubectl import Kubectl, Object
 
 _START = 30.0
@@ -137,11 +137,11 @@ class OperatorProcess:
         assert self._process is not None
         process = self._process
         try:
-            code = process.wait(timeout)
+            code = process.wait(timeout * PATIENCE)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-            raise AssertionError(f"the operator did not end within {timeout} s:\n{self.tail()}") from None
+            raise AssertionError(f"the operator did not end within {timeout * PATIENCE:g} s:\n{self.tail()}") from None
         finally:
             self._process = None
         return code

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.control_plane
 
 BUSY = status(429, "TooManyRequests", "too many requests", Retry_After="1")
 BROKEN = status(503, "ServiceUnavailable", "etcdserver: leader changed")
+TIMED_OUT = status(500, "InternalError", "etcdserver: request timed out")
 CONFLICT = status(409, "Conflict", "the object has been modified; please apply your changes to the latest version")
 
 
@@ -41,6 +42,7 @@ def critical(operator: OperatorProcess) -> list[str]:
     return [line["error"] for line in operator.lines() if line["level"] == "critical"]
 
 
+@pytest.mark.full
 def test_an_api_server_that_is_slow_delays_a_model_and_costs_no_lease(
     behind: MakeBehind, way: Proxy, kubectl: Kubectl
 ) -> None:
@@ -55,9 +57,9 @@ def test_an_api_server_that_is_slow_delays_a_model_and_costs_no_lease(
     "answer",
     [
         pytest.param(BUSY, id="too many requests"),
-        pytest.param(BROKEN, id="unavailable"),
-        pytest.param(status(500, "InternalError", "etcdserver: request timed out"), id="internal error"),
-        pytest.param(Reply(504, b"<html>gateway timeout</html>"), id="a balancer's own page"),
+        pytest.param(BROKEN, id="unavailable", marks=pytest.mark.full),
+        pytest.param(TIMED_OUT, id="internal error", marks=pytest.mark.full),
+        pytest.param(Reply(504, b"<html>gateway timeout</html>"), id="a balancer's own page", marks=pytest.mark.full),
     ],
 )
 def test_writes_that_are_turned_away_for_a_while_are_made_up_for(
@@ -69,6 +71,7 @@ def test_writes_that_are_turned_away_for_a_while_are_made_up_for(
     assert not critical(operator)
 
 
+@pytest.mark.full
 def test_a_conflict_over_the_status_is_settled(behind: MakeBehind, way: Proxy, kubectl: Kubectl) -> None:
     operator = behind()
     with way.fault(times(3, status_writes, CONFLICT)):
@@ -149,6 +152,7 @@ def test_a_deletion_that_a_watch_lost_is_repaired_after_the_watch_lists_anew(
         watches.mode = ""
 
 
+@pytest.mark.full
 def test_watches_that_lose_their_place_with_every_event_delay_nothing_for_good(
     behind: MakeBehind, way: Proxy, kubectl: Kubectl
 ) -> None:
@@ -188,6 +192,7 @@ def test_a_silence_of_more_than_a_minute_is_noticed_by_the_operators_own_times(
     assert not critical(operator)
 
 
+@pytest.mark.full
 def test_without_bookmarks_nothing_is_listed_anew_and_changes_are_seen(
     behind: MakeBehind, way: Proxy, kubectl: Kubectl
 ) -> None:

@@ -1,7 +1,6 @@
 """Two operators of one installation: one works, the other is ready to; at no time do both."""
 
 import asyncio
-import json
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
@@ -103,7 +102,8 @@ async def test_with_a_thousand_models_another_takes_over_within_fifteen_seconds(
     eventually(lambda: leads(first))
     second = replica("second")
     # Replicas 0: what is measured is the operator, not a thousand pods.
-    await asyncio.gather(*(_make(kube, namespace, f"m{number}") for number in range(MANY)))
+    slots = asyncio.Semaphore(16)
+    await asyncio.gather(*(_make(kube, namespace, f"m{number}", slots) for number in range(MANY)))
     await _until(partial(_all_settled, kube, namespace), 400)
     leader, standby = (first, second) if leads(first) else (second, first)
     if standby.has_ended():  # a busy machine may have cost it the Lease while the models were made
@@ -145,10 +145,11 @@ async def _until(probe: Callable[[], Awaitable[bool]], seconds: float) -> None:
         await asyncio.sleep(0.2)
 
 
-async def _make(kube: ApiServer, namespace: str, name: str) -> None:
+async def _make(kube: ApiServer, namespace: str, name: str, slots: asyncio.Semaphore) -> None:
     made = model(name, replicas=0)
     made["metadata"]["namespace"] = namespace
-    await kube.create(MODELS, json.loads(json.dumps(made)))
+    async with slots:
+        await kube.create(MODELS, made)
 
 
 async def _all_settled(kube: ApiServer, namespace: str) -> bool:

@@ -107,6 +107,7 @@ def test_an_autoscaler_owns_the_models_number_and_the_operator_the_deployments(
         wants(kubectl, 1)
 
 
+@pytest.mark.full
 def test_a_model_that_is_scaled_to_zero_is_left_there_by_its_autoscaler(
     kubectl: Kubectl, operator: MakeOperator, tmp_path: Path
 ) -> None:
@@ -127,6 +128,7 @@ def test_a_model_that_is_scaled_to_zero_is_left_there_by_its_autoscaler(
         wants(kubectl, 2)
 
 
+@pytest.mark.full
 @BY_HAND
 def test_an_autoscaler_in_the_middle_of_a_rollout_costs_no_serving_pod(
     kubectl: Kubectl, operator: MakeOperator, tmp_path: Path
