@@ -14,6 +14,7 @@ from prometheus_client.registry import Collector
 
 from arriero_api.contract import Phase
 from arriero_runtime.engine.protocol import Message, Send
+from arriero_runtime.sources.meter import FETCHED
 
 OTHER: Final = "other"
 GONE: Final = 499
@@ -37,7 +38,12 @@ PHASES: Final[Entry] = (
     "Time that the server has spent in each phase, the present one included.",
     ("phase",),
 )
-CATALOGUE: Final = (REQUESTS, WORK, PHASES)
+BYTES: Final[Entry] = (
+    "arriero_runtime_fetched_bytes",
+    "Bytes of the model that were fetched, those that an earlier start had fetched of an unfinished file included.",
+    (),
+)
+CATALOGUE: Final = (REQUESTS, WORK, PHASES, BYTES)
 """Name (a counter's `_total` is not part of it), help, labels."""
 
 
@@ -55,7 +61,7 @@ class Counts(Collector):
 
     @property
     def _values(self) -> tuple[Mapping[tuple[str, ...], float], ...]:
-        return self._requests, self._work, self._seconds
+        return self._requests, self._work, self._seconds, {(): FETCHED.bytes}
 
     def know(self, routes: Iterable[str]) -> None:
         """Paths, with {name} for their last part where that is free."""

@@ -12,6 +12,16 @@ Report = Callable[[int, str], None]
 """Called with percent and words, each half second; what it raises ends the transfer."""
 
 
+class Fetched:
+    """Bytes of models in all, since this process began."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+
+
+FETCHED: Final = Fetched()
+
+
 class Meter:
     """Turns bytes on disk into percent and words such as "110 of 257 MiB, 25 MiB/s"."""
 
@@ -24,6 +34,7 @@ class Meter:
 
     def look(self, done: int, note: str = "") -> None:
         """A new measurement; the count never goes back, also while a file is moved to its place. `note` goes first."""
+        FETCHED.bytes += max(0, done - self._most)
         self._most = max(self._most, done)
         now = self._clock()
         self._seen.append((now, self._most))

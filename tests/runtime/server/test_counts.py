@@ -5,6 +5,7 @@ from pathlib import Path
 
 from arriero_api.contract import Phase
 from arriero_runtime.server.counts import CATALOGUE, Counts
+from arriero_runtime.sources.meter import FETCHED, Meter
 from arriero_runtime.supervisor import metrics as supervisor
 from tests.runtime.server.harness import options_for, running
 from tests.support.eventually import eventually_async
@@ -67,6 +68,14 @@ def test_the_time_in_each_phase_adds_up() -> None:
     found = series(counts)
     assert found['arriero_runtime_phase_seconds_total{phase="Loading"}'] == 2
     assert found['arriero_runtime_phase_seconds_total{phase="Ready"}'] == 6
+
+
+def test_fetched_bytes_are_counted_once() -> None:
+    before = FETCHED.bytes
+    meter = Meter(100, lambda percent, words: None)
+    for done in (40, 40, 30, 100):
+        meter.look(done)
+    assert series(Counts())["arriero_runtime_fetched_bytes_total"] == before + 100
 
 
 def test_the_documentation_names_each_series_with_its_labels() -> None:
