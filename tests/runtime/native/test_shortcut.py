@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from arriero_runtime.engine.protocol import Message
@@ -88,7 +88,13 @@ def logprobs(chunks: list[dict[str, Any]]) -> list[Any]:
     return [one for chunk in chunks for one in chunk.get("event", chunk)["logprobs"] or []]
 
 
+HELD_BACK = [("logprobs", ""), ("text", "Pa"), ("text", "ris"), ("finish", "")]
+"""Log probabilities of text that comes later, and then more text."""
+
+
 @given(st.lists(st.tuples(KINDS, TEXTS), max_size=12), st.booleans(), st.booleans())
+@example(HELD_BACK, False, True)
+@example(HELD_BACK, False, False)
 async def test_a_stream_says_the_same_with_and_without_the_shortcut(
     parts: list[tuple[str, str]], ascii_only: bool, chats: bool
 ) -> None:

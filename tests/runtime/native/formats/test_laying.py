@@ -70,6 +70,10 @@ def test_control_tokens_in_text_stay_text() -> None:
     assert ends == 3, "one per message"
 
 
+def test_texts_keep_their_spaces_and_lines() -> None:
+    assert turns_of(laid({"role": "user", "content": "  a\n\n b "})[0])[1] == ("user", "  a\n\n b ")
+
+
 def test_a_chat_without_more_is_asked_with_ids_and_all_stops() -> None:
     _, payload = laid(USER)
     assert payload["add_special_tokens"] is False and payload["return_token_ids"] is True
