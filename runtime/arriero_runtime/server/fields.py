@@ -36,8 +36,9 @@ _SCORING: Final = _names(
     """query documents queries items data_1 data_2 text_1 text_2 top_n instruction max_tokens_per_query
     max_tokens_per_doc"""
 )
+_VECTORS: Final = _names("dimensions embed_dtype encoding_format endianness")
 _POOLED: Final = _MODEL | _TRACE | _POOLING
-_SCORED: Final = _POOLED - {"input", "messages"} | _SCORING
+_SCORED: Final = _POOLED - _VECTORS - {"input", "messages", "task"} | _SCORING
 
 CHAT: Final = "/v1/chat/completions"
 COMPLETIONS: Final = "/v1/completions"
@@ -63,9 +64,9 @@ TAKEN: Final[Mapping[str, frozenset[str]]] = {
         media_io_kwargs mm_processor_kwargs cache_salt structured_outputs repetition_penalty seed stop stop_token_ids
         ignore_eos chat_template_kwargs vllm_xargs kv_transfer_params ec_transfer_params priority"""
     ),
-    EMBEDDINGS: _POOLED,
-    "/pooling": _POOLED,
-    "/classify": _POOLED,
+    EMBEDDINGS: _POOLED - {"task"},
+    "/pooling": _POOLED | {"data"},
+    "/classify": _POOLED - _VECTORS - {"task"},
     **dict.fromkeys(("/score", "/v1/score", "/rerank", "/v1/rerank", "/v2/rerank"), _SCORED),
     "/tokenize": _MODEL | _TEMPLATE - {"documents"} | {"prompt", "add_special_tokens", "return_token_strs"},
     "/detokenize": _MODEL | {"tokens"},
