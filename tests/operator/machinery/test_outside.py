@@ -91,6 +91,19 @@ def test_what_changed_between_two_watches_is_seen(end: Any) -> None:
     run_virtual(main())
 
 
+async def test_what_went_between_two_watches_is_missing() -> None:
+    server, changed = Server(), list[Any]()
+    server.put("tuning", 1, data={"level": "1"})
+    found = outside(server, changed)
+    assert (await found.look(KEY, [LEVEL], 1)).missing == ()
+    server.objects.clear()
+    server.events.put_nowait(None)
+    await eventually_async(lambda: server.follows == 2 and changed.count(KEY) >= 2)
+    assert (await found.look(KEY, [LEVEL], 1)).missing != ()
+    assert len(server.gets) == 1
+    found.forget(KEY)
+
+
 async def test_nobody_is_followed_any_more_once_no_model_refers_to_it() -> None:
     server, changed = Server(), list[Any]()
     found = outside(server, changed)
