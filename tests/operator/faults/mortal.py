@@ -55,8 +55,8 @@ class MortalKube:
     def follow(self, kind: Kind, namespace: str, labels: str = "") -> AsyncIterator[Object]:
         return self._kube.follow(kind, namespace, labels)
 
-    async def try_apply(self, kind: Kind, obj: Object, *, manager: str) -> None:
-        await self._read(self._kube.try_apply(kind, obj, manager=manager))
+    async def try_create(self, kind: Kind, obj: Object) -> None:
+        await self._read(self._kube.try_create(kind, obj))
 
     async def merge_patch(self, kind: Kind, namespace: str, name: str, patch: Mapping[str, Any]) -> Object:
         return await self._write(self._kube.merge_patch(kind, namespace, name, patch))
