@@ -10,7 +10,7 @@ from tests.operator.reconcile.test_references import alone
 from tests.support.eventually import eventually
 from tests.support.kubectl import Kubectl, Object
 
-pytestmark = pytest.mark.control_plane
+pytestmark = [pytest.mark.control_plane, pytest.mark.full]
 
 MODELS = ("first", "second", "third")
 CHANGES = {"references": "Rollout", "images": "OneByOne"}

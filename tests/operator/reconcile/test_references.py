@@ -173,6 +173,7 @@ def _reads(one: Any, user: str, name: str) -> bool:
     return bool(one.user == user and one.verb == "get" and one.name == name)
 
 
+@pytest.mark.full
 def test_where_the_chart_says_so_changes_are_only_told_until_somebody_asks_for_them(
     kubectl: Kubectl, start: Start
 ) -> None:
@@ -199,6 +200,7 @@ def test_where_the_chart_says_so_changes_are_only_told_until_somebody_asks_for_t
     successor(kubectl, new)
 
 
+@pytest.mark.full
 def test_another_operator_that_starts_anew_replaces_nothing_and_reads_nothing_at_rest(
     kubectl: Kubectl, start: Start, control_plane: ControlPlane
 ) -> None:
