@@ -62,10 +62,13 @@ class Transfer:
         if piece.exists() and piece.stat().st_size > size:
             piece.unlink()
         tries = 0
-        while not piece.exists() or piece.stat().st_size != size:
+        while True:
             before = piece.stat().st_size if piece.exists() else 0
+            if before == size and piece.exists():
+                return
             try:
                 self._append(piece, path, before, size)
+                return
             except StartError as error:
                 came = piece.exists() and piece.stat().st_size > before
                 tries = 0 if came else tries + 1
