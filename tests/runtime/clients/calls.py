@@ -52,6 +52,7 @@ def texts(client: LlamaStackClient) -> dict[str, Any]:
     prompt: dict[str, Any] = {**asked, "content": "The capital of France is"}
     question: dict[str, Any] = {**asked, "messages": [USER]}
     logprobs = {"logprobs": {"top_k": 1}}
+    same: dict[str, Any] = {"max_tokens": 8, "temperature": 0}
     long = {**question, "sampling_params": {"max_tokens": 100}}
     made = {
         "completion": complete(**prompt, **logprobs),
@@ -67,12 +68,10 @@ def texts(client: LlamaStackClient) -> dict[str, Any]:
         "tool_none": list(chat(**question, tools=[WEATHER], tool_config={"tool_choice": "none"}, stream=True)),
         "batch": client.inference.batch_completion(**asked, content_batch=["One", "Two", "Three"]),
         "batch_chat": client.inference.batch_chat_completion(**asked, messages_batch=[[USER], [USER]]),
-        "openai": client.chat.completions.create(model="one", messages=[USER], max_tokens=8),
-        "openai_stream": list(client.chat.completions.create(model="one", messages=[USER], max_tokens=8, stream=True)),
-        "openai_completion": client.completions.create(model="one", prompt="One", max_tokens=8),
-        "openai_completion_stream": list(
-            client.completions.create(model="one", prompt="One", max_tokens=8, stream=True)
-        ),
+        "openai": client.chat.completions.create(model="one", messages=[USER], **same),
+        "openai_stream": list(client.chat.completions.create(model="one", messages=[USER], **same, stream=True)),
+        "openai_completion": client.completions.create(model="one", prompt="One", **same),
+        "openai_completion_stream": list(client.completions.create(model="one", prompt="One", **same, stream=True)),
         "sampled": chat(**{**question, "sampling_params": {**SHORT, "strategy": {"type": "top_k", "top_k": 5}}}),
     }
     back = made["tool"].completion_message

@@ -97,8 +97,9 @@ def test_chats_are_the_same_whole_and_streamed(found: dict[str, Any]) -> None:
 def test_a_forced_call_is_a_call_in_both_ways(found: dict[str, Any]) -> None:
     message = found["tool"]["completion_message"]
     [call] = message["tool_calls"]
-    assert call["tool_name"] == "get_weather" and call["arguments"]["exact"] in (True, False)
-    assert message["content"] == ""
+    assert (call["tool_name"], message["content"]) == ("get_weather", ""), message
+    # Nothing but its room ends a random model that fills a call with the spaces that JSON allows.
+    assert message["stop_reason"] == "out_of_tokens" or call["arguments"]["exact"] in (True, False), message
     deltas = [event["event"]["delta"] for event in found["tool_stream"]]
     told = [delta for delta in deltas if delta["type"] == "tool_call"]
     assert [delta["parse_status"] for delta in told][0 :: len(told) - 1] == ["started", "succeeded"]
