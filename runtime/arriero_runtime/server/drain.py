@@ -34,13 +34,13 @@ async def drain(
     dispatcher.refusing = True
     life.progress(f"{dispatcher.in_flight} requests may end")
     log.info("drain: refusing requests, %d under way", dispatcher.in_flight)
-    aborted = 0
-    if not await dispatcher.idle(drain_seconds):
-        aborted = dispatcher.in_flight
+    idle = await dispatcher.idle(drain_seconds)
+    # Counted before anything is aborted: a request that does not even end then is an aborted one all the same.
+    ended, aborted = dispatcher.completed + dispatcher.cut - before, dispatcher.in_flight
+    if not idle:
         log.warning("drain: %d requests did not end within %g seconds", aborted, drain_seconds)
         await engine.abort_all()
         if not await dispatcher.idle(_LAST_CHUNKS_SECONDS):
             dispatcher.cut_all(cut_off())
             await dispatcher.idle(_LAST_CHUNKS_SECONDS)
-    ended = dispatcher.completed + dispatcher.cut - before
-    return Drained(completed=ended - aborted, aborted=aborted)
+    return Drained(completed=ended, aborted=aborted)

@@ -7,8 +7,9 @@ import pytest
 
 from arriero_api.contract import Phase, registrations_hash
 from arriero_runtime.channel import Drain, Drained, Failed, Heartbeat, MetricsSnapshot
-from arriero_runtime.engine.protocol import FirstAnswer
+from arriero_runtime.engine.protocol import FirstAnswer, Receive
 from arriero_runtime.failing import start_error
+from arriero_runtime.server import drain as drains
 from tests.runtime.server.harness import Running, error_of, options_for, running, write_names
 from tests.runtime.server.scripted import ScriptedEngine
 from tests.support.eventually import eventually_async
@@ -214,6 +215,22 @@ async def test_what_does_not_end_within_the_drain_is_ended_properly(tmp_path: Pa
             rest = [line async for line in lines if line]
         assert ("spec.serving.drainSeconds" in rest[0]) if deaf else (rest[0] == "data: abort")
         assert rest[-1] == "data: [DONE]"
+        assert await server.exit_code() == 0
+        assert server.heard(Drained) == [Drained(completed=0, aborted=1)]
+
+
+async def test_what_does_not_end_at_all_is_counted_as_aborted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stubborn(ScriptedEngine):
+        """Notices neither an abort nor that a client has gone."""
+
+        async def _released(self, receive: Receive) -> bool:
+            await self.release.wait()
+            return True
+
+    monkeypatch.setattr(drains, "_LAST_CHUNKS_SECONDS", 0.1)
+    options = options_for(tmp_path, ["--drain-seconds", "0"])
+    async with running(options, engine=Stubborn()) as server, server.open_stream():
+        server.supervisor.send(Drain())
         assert await server.exit_code() == 0
         assert server.heard(Drained) == [Drained(completed=0, aborted=1)]
 
