@@ -33,6 +33,9 @@ class Foretaste:
             for file in folder.iterdir():
                 if file.is_file() and not is_weights(file.name):
                     shutil.copy(file, self._copy)
+            if self.closed:
+                shutil.rmtree(self._copy, ignore_errors=True)
+                return
             self._loop.call_soon_threadsafe(self._tell, self._copy)
 
     def nothing_more(self) -> None:

@@ -5,6 +5,7 @@ it the oldest bytes are dropped and the gap is told.
 """
 
 import os
+import select
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -74,12 +75,15 @@ class Copy:
 
 
 def write_fully(descriptor: int) -> Callable[[bytes], None]:
-    """A sink that writes to a file descriptor, as slowly as its reader reads."""
+    """A sink that writes to a file descriptor, as slowly as its reader reads; also where it was made not to wait."""
 
     def write(chunk: bytes) -> None:
         rest = memoryview(chunk)
         while rest:
-            rest = rest[os.write(descriptor, rest) :]
+            try:
+                rest = rest[os.write(descriptor, rest) :]
+            except BlockingIOError:
+                select.select([], [descriptor], [])
 
     return write
 

@@ -1,9 +1,10 @@
 """The log is a copy, and nobody who reads it can stop the server."""
 
 import os
+import select
 import subprocess
 
-from arriero_runtime.supervisor.log import Copy, Lines
+from arriero_runtime.supervisor.log import Copy, Lines, write_fully
 from tests.runtime.supervisor.conftest import Starter
 
 
@@ -41,6 +42,21 @@ def test_a_slow_reader_is_told_what_it_has_missed() -> None:
     assert copy.dropped_total > 0
     assert b" bytes of log were dropped: its reader is too slow\n" in got
     assert got.endswith(b"12345678")
+    os.close(read)
+    os.close(write)
+
+
+def test_nothing_is_lost_where_the_log_goes_into_a_full_pipe_that_does_not_wait() -> None:
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    written = os.urandom(1024 * 1024)
+    copy = Copy("full", 2 * len(written), write_fully(write))
+    copy.offer(written)
+    got = bytearray()
+    while len(got) < len(written) and select.select([read], [], [], 10)[0]:
+        got += os.read(read, 4096)
+    assert copy.close(5)
+    assert got == written
     os.close(read)
     os.close(write)
 
