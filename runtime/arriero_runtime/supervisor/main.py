@@ -140,7 +140,7 @@ class Container:
             child.wait_status,
             self._state.stopping,
             self._state.was_ready,
-            self._state.failed or self._state.status.failure,
+            self._state.said,
             supervisor.complaint,
             oom_kills(settings.memory_events) > killed_before,
         )

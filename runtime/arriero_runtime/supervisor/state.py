@@ -92,6 +92,11 @@ class State:
             return Phase.FAILED
         return Phase.DRAINING if self.stopping else self.status.phase
 
+    @property
+    def said(self) -> Failure | None:
+        """Why the server ends, in its own words. A failure that it has left behind, where clients register, is none."""
+        return self.failed or (self.status.failure if self.status.phase is Phase.FAILED else None)
+
     def silent_seconds(self) -> float:
         """Since the server's last word."""
         return self.clock() - self.heard_at

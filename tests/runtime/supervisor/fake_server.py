@@ -133,6 +133,15 @@ def lingers_after_its_failure(fake: Fake) -> int:
     return 0
 
 
+def has_left_a_failure_behind(fake: Fake) -> int:
+    """As where clients register models, and the last one could not be loaded."""
+    failure = Failure("ModelNotFound", "The hub has no acme/tiny", "Mend it.", Phase.RESOLVING)
+    fake.channel.send(Status(RuntimeStatus(Phase.FAILED, failure=failure)))
+    fake.channel.send(Status(RuntimeStatus(Phase.EMPTY, Progress(None, "free"), failure=failure)))
+    signal.pause()
+    return 0
+
+
 def tells_in_its_log(fake: Fake) -> int:
     fake.status(Phase.LOADING)
     print("usage: serve [...]\nserve: error: unrecognized arguments: --max-modl-len", file=sys.stderr)

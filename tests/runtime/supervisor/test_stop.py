@@ -52,6 +52,16 @@ def test_a_server_that_still_starts_and_does_not_listen_is_killed_in_time(start:
     assert not [pid for pid in below if Path(f"/proc/{pid}").exists()]
 
 
+def test_a_failure_that_the_server_has_left_behind_is_no_reason_of_its_end(start: Starter) -> None:
+    supervised = start("has_left_a_failure_behind", stop_starting=0.5)
+    until(lambda: (status := supervised.status()) and status.progress.message == "free", "empty again")
+    told = supervised.status()
+    assert told is not None
+    assert told.failure is not None
+    supervised.stop()
+    assert_clean(supervised)
+
+
 def test_a_log_that_nobody_reads_does_not_hold_up_the_end_beyond_the_grace_period(start: Starter) -> None:
     supervised = start("floods_its_log", stdout=subprocess.PIPE, stop_engine=0.5, last_words=60)
     supervised.until_ready()
