@@ -72,6 +72,17 @@ def _nan(folder: Path) -> None:
     file.write_bytes(data)
 
 
+def _awq(folder: Path) -> None:
+    quantization = {"quant_method": "awq", "bits": 4, "group_size": 32, "zero_point": True}
+    _config(folder, quantization_config=quantization)
+
+
+def _awq_with_scales(folder: Path) -> None:
+    """As far as headers tell a model that is quantized so."""
+    _awq(folder)
+    _header(folder, lambda header: header.update({f"{_MATRIX.removesuffix('weight')}scales": header.pop(_VECTOR)}))
+
+
 def _own_code(folder: Path) -> None:
     _config(folder, model_type="own", architectures=["OwnForCausalLM"], auto_map={"AutoConfig": "own.OwnConfig"})
     (folder / "own.py").write_text("raise SystemExit('code of the model was run')\n")
@@ -96,9 +107,8 @@ BREAK: Final[Mapping[str, Callable[[Path], None]]] = {
     "missing-tensor": _without_a_tensor,
     "nan": _nan,
     "no-weights": lambda folder: (folder / "model.safetensors").unlink(),
-    "q-awq": lambda folder: _config(
-        folder, quantization_config={"quant_method": "awq", "bits": 4, "group_size": 32, "zero_point": True}
-    ),
+    "awq": _awq_with_scales,
+    "q-awq": _awq,
     "q-fp8": lambda folder: _config(
         folder, quantization_config={"quant_method": "fp8", "activation_scheme": "dynamic", "fmt": "e4m3"}
     ),

@@ -75,6 +75,7 @@ def test_two_engines_that_compile_at_once_on_one_volume_serve_and_a_third_finds_
         both = [stack.enter_context(pod(tmp_path, name, volume)) for name in ("a", "b")]
         for one in both:
             one.until_ready(2 * START_SECONDS)
+            print(f"one of two first starts: ready after {one.age():.0f} s, {cpu_seconds(one):.0f} s of processor time")
         cold = min(cpu_seconds(one) for one in both)
         said = {answer(one) for one in both}
         assert len(said) == 1
@@ -85,7 +86,9 @@ def test_two_engines_that_compile_at_once_on_one_volume_serve_and_a_third_finds_
     assert archive.name.endswith(".tar.gz")
     with pod(tmp_path, "c", volume) as third:
         third.until_ready(START_SECONDS)
+        warm = cpu_seconds(third)
+        print(f"the start after them: ready after {third.age():.0f} s, {warm:.0f} s of processor time")
         assert "compiled code of an earlier start is used" in third.text()
         assert {answer(third)} == said
-        assert cpu_seconds(third) < 0.8 * cold
+        assert warm < 0.8 * cold
         end(third)
