@@ -5,7 +5,7 @@ has one half of a pair that never stands alone. Only modules that the engine its
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 Tree = dict[str, set[str]]
@@ -24,7 +24,7 @@ _NEEDED: Final = frozenset(
 _PAIRS: Final = (
     (("k_proj", "v_proj"), ("q",)),
     (("v_proj",), ("k_proj", "kv")),
-    (("gate_proj",), ("up_proj",)),
+    (("gate_proj",), ("up_proj", "dense_h_to_4h")),
     (("up_proj",), ("down_proj",)),
     (("wk", "wv"), ("wq",)),
     (("w1", "w3"), ("w2",)),
@@ -34,17 +34,25 @@ _PAIRS: Final = (
 _COUNTED: Final = ("model.layers", "layers", "transformer.h", "h", "gpt_neox.layers")
 _NESTED: Final = ("language_model.model.layers", "model.language_model.layers")
 _COUNTS: Final = ("num_hidden_layers", "n_layer", "num_layers")
+_KINDS: Final = "layer_types"
+"""What each layer is, where a model mixes kinds."""
+_SHARED: Final = "num_kv_shared_layers"
+"""How many of the last layers have no keys of their own."""
 _EMPTY_LAYERS: Final = "block_configs"
 """A model whose layers may be left out one by one."""
 
 
-def missing(names: Iterable[str], config: Mapping[str, Any]) -> list[str]:
-    """Tensors or modules that a sound checkpoint would have, in words, sorted by name; empty where none is missed."""
+def missing(names: Iterable[str], config: Mapping[str, Any], *, head: bool = True) -> list[str]:
+    """Tensors or modules that a sound checkpoint would have, in words, sorted by name; empty where none is missed.
+
+    `head`: the model is to write, for which it needs one.
+    """
     if _EMPTY_LAYERS in config:
         return []
     tree = _tree(names, params="quantization_config" not in config)
     known = _wanted_layers(config)
-    faults = set(_pairs(tree)) | set(_gaps(tree, known)) | set(_lone(tree, known)) | set(_ends(tree, config))
+    faults = set(_pairs(tree)) | set(_gaps(tree, known)) | set(_lone(tree, known, _kinds(config)))
+    faults |= set(_ends(tree, config, head))
     return sorted(faults)
 
 
@@ -72,6 +80,20 @@ def _count(config: Any) -> int:
     return next((value for value in values if isinstance(value, int)), 0)
 
 
+def _kinds(config: Mapping[str, Any]) -> list[str]:
+    """Of the layers of the text, by number; empty where they are all of one."""
+    text = config.get("text_config")
+    for part in (config, text if isinstance(text, dict) else {}):
+        kinds = part.get(_KINDS)
+        found = [str(kind) for kind in kinds] if isinstance(kinds, list) else [""] * _count(part)
+        shared = part.get(_SHARED)
+        if isinstance(shared, int) and 0 < shared < len(found):
+            found[-shared:] = [f"{kind} {_SHARED}" for kind in found[-shared:]]
+        if len(set(found)) > 1:
+            return found
+    return []
+
+
 def _pairs(tree: Tree) -> Iterable[str]:
     for path, below in tree.items():
         for given, needed in _PAIRS:
@@ -94,12 +116,12 @@ def _is_deep(tree: Tree, path: str, index: int) -> bool:
     return any(tree.get(f"{path}.{index}.{one}") for one in inside if one in _NEEDED)
 
 
-def _lone(tree: Tree, known: Mapping[str, int]) -> Iterable[str]:
+def _lone(tree: Tree, known: Mapping[str, int], kinds: Sequence[str]) -> Iterable[str]:
     """What exactly one of several alike lacks."""
-    alike: dict[str, list[str]] = defaultdict(list)
+    alike: dict[tuple[str, str], list[str]] = defaultdict(list)
     for path in tree:
         if (pattern := _pattern(path)) != path and not _is_extra(path, known):
-            alike[pattern].append(path)
+            alike[pattern, _kind(path, known, kinds)].append(path)
     for paths in alike.values():
         sets = {path: frozenset(tree[path]) for path in paths}
         counts = Counter(sets.values())
@@ -118,6 +140,13 @@ def _pattern(path: str) -> str:
     return ".".join(starred)
 
 
+def _kind(path: str, known: Mapping[str, int], kinds: Sequence[str]) -> str:
+    """Of the layer that this is part of; empty where it is none, or they are all of one kind."""
+    numbers = (_number(path[len(layers) + 1 :]) for layers in known if path.startswith(f"{layers}."))
+    number = next(numbers, -1)
+    return kinds[number] if 0 <= number < len(kinds) else ""
+
+
 def _is_extra(path: str, known: Mapping[str, int]) -> bool:
     """Part of a layer beyond those of the configuration, such as one that guesses ahead."""
     return any(
@@ -130,12 +159,12 @@ def _number(rest: str) -> int:
     return int(first) if first.isdigit() else -1
 
 
-def _ends(tree: Tree, config: Mapping[str, Any]) -> Iterable[str]:
+def _ends(tree: Tree, config: Mapping[str, Any], head: bool) -> Iterable[str]:
     """The embedding, and the head where it is no part of the embedding."""
     body = tree.get("model", set())
     if "layers" in body and "embed_tokens" not in body and not any("embed" in one for one in body):
         yield "model.embed_tokens"
     heads = any("lm_head" in one or "output" in one for one in tree.get("", set()))
-    writes = any(str(one).endswith("ForCausalLM") for one in config.get("architectures") or ())
+    writes = head and any(str(one).endswith("ForCausalLM") for one in config.get("architectures") or ())
     if writes and "embed_tokens" in body and config.get("tie_word_embeddings") is False and not heads:
         yield "lm_head"

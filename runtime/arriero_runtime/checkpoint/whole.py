@@ -19,24 +19,35 @@ _INDEX: Final = "model.safetensors.index.json"
 _OTHER_COPY: Final = "consolidated"
 _UNREAD: Final = ("--load-format", "--hf-overrides", "--model-weights", "--hf-config-path")
 """With one of these flags the engine may read something else than what stands in the folder."""
+_POOLS: Final = ("--runner", "--convert")
+"""With one of these flags the engine may need no head."""
+_MODULES: Final = "modules.json"
+"""Of a model whose answers are vectors, whatever its configuration says of it."""
+_QUANTIZATION: Final = "hf_quant_config.json"
+"""Where some tools tell the quantization, and config.json says nothing of it."""
 _SHOWN: Final = 3
 _LONGEST: Final = 400
 
 
-def check(folder: Path, flags: Sequence[str] = ()) -> None:
-    """Raises StartError (ModelIncomplete, WeightsInvalid). Says nothing of weights that are no safetensors."""
-    if any(flag.partition("=")[0].replace("_", "-") in _UNREAD for flag in flags):
+def check(folder: Path, flags: Sequence[str] = (), *, pooling: bool = False) -> None:
+    """Raises StartError (ModelIncomplete, WeightsInvalid). Says nothing of weights that are no safetensors.
+
+    `pooling`: the model is wanted for vectors.
+    """
+    given = {flag.partition("=")[0].replace("_", "-") for flag in flags}
+    if given.intersection(_UNREAD):
         return
     try:
         found = _tensors(folder)
-        config = _object(folder / "config.json")
+        config = _configuration(folder)
     except TensorsError as error:
         raise _invalid(str(error)) from error
     except OSError as error:
         raise _invalid(f"{error.filename} cannot be read: {error.strerror}") from error
     if not found:
         return
-    if faults := siblings.missing(found, config):
+    head = not (pooling or given.intersection(_POOLS) or (folder / _MODULES).is_file())
+    if faults := siblings.missing(found, config, head=head):
         more = f" and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""
         raise _invalid(f"tensors are missing: {', '.join(faults[:_SHOWN])}{more}")
     if fault := numbers.contradiction(found, config, flags):
@@ -46,6 +57,13 @@ def check(folder: Path, flags: Sequence[str] = ()) -> None:
 def _invalid(words: str) -> StartError:
     words = words if len(words) < _LONGEST else f"{words[:_LONGEST]}…"
     return start_error("WeightsInvalid", f"The weights are not whole, or not the model's: {words}.", Phase.LOADING)
+
+
+def _configuration(folder: Path) -> dict[str, Any]:
+    """All that is said of the model, in the words of whichever format it has."""
+    config = _object(folder / "config.json") or _object(folder / "params.json")
+    quantization = _object(folder / _QUANTIZATION)
+    return config | {_QUANTIZATION: quantization} if quantization else config
 
 
 def _tensors(folder: Path) -> dict[str, Tensor]:

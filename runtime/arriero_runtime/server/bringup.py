@@ -126,7 +126,7 @@ class BringUp:
 
         folder = await resolved.fetch(report, foretaste.look)
         foretaste.nothing_more()
-        await asyncio.to_thread(whole.check, folder, self.loader.flags)
+        await asyncio.to_thread(whole.check, folder, self.loader.flags, pooling=model.pooling)
         return folder
 
     async def _check(self, model: Model, foretaste: Foretaste) -> None:

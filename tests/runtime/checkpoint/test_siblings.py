@@ -119,3 +119,28 @@ def test_a_model_with_layers_that_may_be_empty_is_left_alone() -> None:
 def test_steps_without_weights_in_a_sequence_of_plain_modules_are_not_missed() -> None:
     names = {f"visual.merger.layers.{index}.weight" for index in (0, 2, 4)}
     assert missing(llama() | names, LLAMA) == []
+
+
+def test_a_head_is_not_missed_where_the_model_is_not_to_write() -> None:
+    assert missing(llama() - {"lm_head.weight"}, LLAMA, head=False) == []
+
+
+def test_one_layer_of_another_kind_is_no_less_for_what_the_others_have() -> None:
+    """Such as one whose values are its keys."""
+    names = llama() - {"model.layers.3.self_attn.v_proj.weight"}
+    kinds = ["sliding_attention"] * 3 + ["full_attention"]
+    assert missing(names, LLAMA | {"layer_types": kinds}) == []
+    assert missing(names, LLAMA) == ["model.layers.3.self_attn.v_proj"]
+    lost = "model.layers.1.mlp.up_proj"
+    assert missing(names - {f"{lost}.weight"}, LLAMA | {"layer_types": kinds}) == [lost]
+
+
+def test_one_layer_that_shares_the_keys_of_another_misses_nothing() -> None:
+    names = llama(3) | layer(3, ("q_proj", "o_proj"))
+    assert missing(names, LLAMA | {"num_kv_shared_layers": 1}) == []
+    assert missing(names, LLAMA) != []
+
+
+def test_the_vision_part_of_a_model_may_name_its_gate_s_other_half_in_its_own_way() -> None:
+    names = {f"visual.linear_proj.{one}.weight" for one in ("gate_proj", "dense_h_to_4h", "dense_4h_to_h")}
+    assert missing(llama() | names, LLAMA) == []

@@ -108,6 +108,29 @@ def test_numbers_of_a_quantization_pass(tmp_path: Path, how: dict[str, Any]) -> 
     whole.check(model(tmp_path / "m", packed, **how))
 
 
+def test_a_quantization_in_a_file_of_its_own_counts(tmp_path: Path) -> None:
+    folder = model(tmp_path / "m", packed)
+    (folder / "hf_quant_config.json").write_text('{"quantization": {"quant_algo": "FP8"}}')
+    whole.check(folder)
+
+
+def test_a_model_without_a_config_json_tells_its_quantization_in_its_other_configuration(tmp_path: Path) -> None:
+    folder = model(tmp_path / "m", packed)
+    (folder / "config.json").unlink()
+    assert refused(folder)[0] == "WeightsInvalid"
+    (folder / "params.json").write_text('{"dim": 2, "quantization": {"qformat_weight": "fp8_e4m3"}}')
+    whole.check(folder)
+
+
+def test_a_head_is_missed_only_where_the_model_is_to_write(tmp_path: Path) -> None:
+    folder = model(tmp_path / "m", tie_word_embeddings=False)
+    assert "tensors are missing: lm_head" in refused(folder)[1]
+    whole.check(folder, pooling=True)
+    whole.check(folder, ["--runner", "pooling"])
+    (folder / "modules.json").write_text("[]")
+    whole.check(folder)
+
+
 def test_a_quantization_on_the_command_line_counts(tmp_path: Path) -> None:
     whole.check(model(tmp_path / "m", packed), ["--quantization", "x"])
 
