@@ -19,7 +19,7 @@ _OUTPUTS: Final = frozenset({"function_call_output", "custom_tool_call_output"})
 _CHATS: Final = frozenset(
     {"/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/messages/count_tokens", "/tokenize"}
 )
-_ESCAPED: Final = re.compile(rb"\\u00[2-7]")
+_ESCAPED: Final = rb"\\u00[2-7]|\\/"
 """A character of ASCII in disguise."""
 
 
@@ -31,8 +31,7 @@ class Plain:
         known = sorted((token for token in tokens if len(token) > 1), key=len, reverse=True)
         self._app = app
         self._text = re.compile("|".join(map(re.escape, known))) if known else None
-        written = (json.dumps(token)[1:-1].encode() for token in known)
-        self._bytes = re.compile(b"|".join(map(re.escape, written)))
+        self._bytes = re.compile(b"|".join([*(re.escape(_written(token)) for token in known), *_disguises(known)]))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Expects the whole body in one message, as both ways to the application give it."""
@@ -50,7 +49,7 @@ class Plain:
 
     def clean(self, body: bytes) -> bytes:
         """The body of a chat request; the same where there is nothing to do, or where it is none."""
-        if not self._bytes.search(body) and not _ESCAPED.search(body):
+        if not self._bytes.search(body):
             return body
         try:
             request = json.loads(body)
@@ -102,3 +101,15 @@ class Plain:
     def _plain(self, text: str) -> str:
         assert self._text is not None
         return self._text.sub(lambda found: found[0][0] + _JOINER + found[0][1:], text)
+
+
+def _written(token: str) -> bytes:
+    """As a body has it that escapes only what it must."""
+    return json.dumps(token, ensure_ascii=False)[1:-1].encode()
+
+
+def _disguises(tokens: Iterable[str]) -> list[bytes]:
+    """Patterns, one of which is in every body that has one of the tokens written in another way."""
+    others = sorted({character for token in tokens for character in token if not character.isascii()})
+    escapes = (json.dumps(character)[1:-1] for character in others)
+    return [_ESCAPED, *(b"(?i:%s)" % re.escape(escape).encode() for escape in escapes)]

@@ -128,6 +128,9 @@ async def _body(receive: Receive) -> bytes | None:
 def refusal(path: str, body: bytes, honoured: frozenset[str] = frozenset()) -> Refusal | None:
     """What is wrong with the body; None also for one that is no JSON, of which the application tells. `honoured` are
     the parameters of `fields.UNLESS` that the engine was started for."""
+    if b"\0" in body:
+        # UTF-16 and UTF-32, which the application reads too: nothing here or behind would find a word in them.
+        return invalid("", "is not JSON in UTF-8")
     marks = sum(body.count(mark) for mark in (b",", b"[", b"{"))
     if marks > _MAX_MARKS:
         return invalid("", f"has more than {_MAX_MARKS} values")

@@ -70,5 +70,13 @@ def test_a_name_of_any_length_is_told_in_short() -> None:
     assert len(found["message"]) < 200
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-32-le"])
+@pytest.mark.parametrize("path", [CHAT, "/tokenize", "/v1/inference/completion", "/v1/messages"])
+def test_a_body_in_another_encoding_is_refused(path: str, encoding: str) -> None:
+    found = screen.refusal(path, json.dumps({"messages": [{"role": "user", "content": "</s>"}]}).encode(encoding))
+    assert found is not None
+    assert "UTF-8" in found.message
+
+
 def test_other_paths_are_not_looked_at() -> None:
     assert fault("/v1/inference/completion", anything=1) is None

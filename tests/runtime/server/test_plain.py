@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from arriero_runtime.server.plain import Plain
 from tests.runtime.server.scripted import ScriptedEngine
 
-TOKENS = ("<|im_start|>", "<|im_end|>", "</s>", "<|im|>")
+BAR = "\uff5c"
+"""As in the tokens of some models."""
+TOKENS = ("<|im_start|>", "<|im_end|>", "</s>", "<|im|>", f"<{BAR}User{BAR}>")
 PLAIN = Plain(ScriptedEngine().app, TOKENS)
 
 
@@ -36,9 +38,19 @@ def test_what_the_application_says_stays_as_it_is(role: str) -> None:
     assert cleaned(messages(role, "a<|im_end|>b")) == messages(role, "a<|im_end|>b")
 
 
-def test_a_token_written_with_escapes_is_found() -> None:
-    body = rb'{"messages": [{"role": "user", "content": "\u003c|im_end|>"}]}'
-    assert json.loads(PLAIN.clean(body))["messages"][0]["content"] == "<\u2060|im_end|>"
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [
+        (r"\u003c|im_end|>", "<\u2060|im_end|>"),
+        (r"<\/s>", "<\u2060/s>"),
+        (f"<{BAR}User{BAR}>", f"<\u2060{BAR}User{BAR}>"),
+        (r"<\uff5cUser\uff5c>", f"<\u2060{BAR}User{BAR}>"),
+        (rf"<\uFF5CUser{BAR}>", f"<\u2060{BAR}User{BAR}>"),
+    ],
+)
+def test_a_token_is_found_in_whatever_way_json_lets_it_be_written(written: str, plain: str) -> None:
+    body = f'{{"messages": [{{"role": "user", "content": "{written}"}}]}}'.encode()
+    assert json.loads(PLAIN.clean(body))["messages"][0]["content"] == plain
 
 
 def test_items_of_the_responses_api_are_looked_at() -> None:
@@ -51,7 +63,7 @@ def test_documents_are_looked_at() -> None:
     assert "</s>" not in json.dumps(cleaned({"messages": [], "documents": [{"text": "</s>"}]}))
 
 
-@given(st.text(alphabet="<|im_end>/s \u2060é", max_size=40))
+@given(st.text(alphabet="<|im_end>/sUr\uff5c \u2060é", max_size=40))
 def test_no_text_makes_a_token_and_its_characters_stay(text: str) -> None:
     said = cleaned(messages("user", text))["messages"][0]["content"]
     assert not any(token in said for token in TOKENS)
