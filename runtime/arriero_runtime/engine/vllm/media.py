@@ -11,6 +11,8 @@ from typing import Any, Final
 
 _TRANSLATED: Final = ipaddress.ip_network("64:ff9b::/96")
 """Where networks without IPv4 have its addresses."""
+_GLOBAL: Final = ipaddress.ip_network("2000::/3")
+"""All of IPv6's internet. Python calls others global too, some of which lead to addresses of IPv4 by local rules."""
 
 
 def is_public(address: str) -> bool:
@@ -23,6 +25,8 @@ def is_public(address: str) -> bool:
             return False
         if found in _TRANSLATED:
             return is_public(str(ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)))
+        if found not in _GLOBAL:
+            return False
     return found.is_global and not found.is_multicast
 
 
