@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from huggingface_hub import constants
 
-from arriero_api import credentials, pod, uris
+from arriero_api import credentials, pod
 from arriero_api.contract import Phase
 from arriero_runtime.failing import StartError, start_error
 
@@ -100,8 +100,3 @@ def _first(folder: Path, names: tuple[str, ...]) -> str:
 
 def _missing(words: str) -> StartError:
     return start_error("CredentialsMissing", words, Phase.RESOLVING)
-
-
-def of_uri(uri: uris.ModelUri, secret: str, folder: Path) -> Access:
-    """The access to where `uri` lies; nobody's for what is read in place. Raises StartError."""
-    return read(uri.scheme, secret if uri.scheme in uris.FETCHED else "", folder)

@@ -1,8 +1,10 @@
 """A model that comes as one archive: unpacked beside it, then the archive is removed."""
 
+import gzip
 import shutil
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -14,6 +16,10 @@ from arriero_runtime.sources import space
 from arriero_runtime.sources.kinds import Kind
 
 _ENDINGS: Final = (".tar", ".tar.gz", ".tgz", ".zip")
+_BROKEN: Final = (
+    *(tarfile.TarError, gzip.BadGzipFile, zipfile.BadZipFile, zlib.error, EOFError, UnicodeError),
+    RuntimeError,  # a zip file that needs a password, or is packed in a way that is not known
+)
 
 
 def is_archive(path: str) -> bool:
@@ -51,7 +57,7 @@ class Unpack:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with target.open("wb") as file:
                     shutil.copyfileobj(member.content, file, 1024 * 1024)
-        except (tarfile.TarError, zipfile.BadZipFile, EOFError, UnicodeError) as error:
+        except _BROKEN as error:
             archive.unlink(missing_ok=True)
             raise _broken(self.shown, error) from error
         archive.unlink()

@@ -120,13 +120,7 @@ def _info(source: HubSource, what: str) -> ModelInfo:
         except Exception as error:
             found = source.explain(error, what, Phase.RESOLVING)
             wait = int(found.failure.details.get("retryAfterSeconds", 0))
-            passing = found.failure.reason in (
-                "SourceUnreachable",
-                "SourceRateLimited",
-                "ProxyFailed",
-                "DownloadFailed",
-            )
-            if pause is None or not passing or wait > _PATIENCE_SECONDS:
+            if pause is None or found.failure.reason not in _PASSING or wait > _PATIENCE_SECONDS:
                 raise found from error
             time.sleep(max(pause, wait))
     raise AssertionError("the last try raises or returns")

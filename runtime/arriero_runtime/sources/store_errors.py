@@ -65,11 +65,7 @@ def _of_connection(text: str, where: Where) -> StartError | None:
         return start_error("SourceTlsFailed", f"{where.shown} is not trusted for {where.what}.", where.phase)
     if "TunnelUnsuccessful" in text or "ProxyAuthRequired" in text or (where.proxied and "kind: Connect" in text):
         return start_error("ProxyFailed", f"The proxy lets no request through to {where.shown}.", where.phase)
-    for mark, words in (
-        ("dns error", "its name is not known"),
-        ("kind: Connect", "no connection"),
-        ("Timeout", "time-out"),
-    ):
+    for mark, words in _SILENT:
         if mark in text:
             said = f"{where.shown} does not answer ({words}) for {where.what}."
             return start_error("SourceUnreachable", said, where.phase)

@@ -1,5 +1,6 @@
 """Web servers over TLS: folders by known names or a list of sums, and archives; as whom and by which way."""
 
+import random
 import tarfile
 import zipfile
 from collections.abc import Iterator
@@ -97,6 +98,33 @@ async def test_a_sum_beside_an_archive_is_obeyed_and_a_broken_one_named(
     assert (found.reason, "tiny.zip" in found.message) == ("ModelIncomplete", True)
     (web.folder / "tiny.zip.sha256").write_text(f"{'0' * 64}  tiny.zip\n")
     assert (await failure(tmp_path, f"https://{web.host}/tiny.zip", trust)).reason == "ChecksumMismatch"
+
+
+@pytest.mark.parametrize("ending", ["tar.gz", "zip"])
+async def test_an_archive_that_is_damaged_in_the_middle_is_named_as_such(
+    web: WebServer, trust: str, tmp_path: Path, ending: str
+) -> None:
+    model(tmp_path / "packed")
+    (tmp_path / "packed" / "model.safetensors").write_bytes(random.Random(1).randbytes(2**20))
+    pack(tmp_path / "packed", web.folder / f"tiny.{ending}")
+    damaged = bytearray((web.folder / f"tiny.{ending}").read_bytes())
+    damaged[len(damaged) // 2 : len(damaged) // 2 + 4096] = b"\xff" * 4096
+    (web.folder / f"tiny.{ending}").write_bytes(damaged)
+    found = await failure(tmp_path, f"https://{web.host}/tiny.{ending}", trust)
+    assert (found.reason, f"tiny.{ending}" in found.message) == ("ModelIncomplete", True)
+
+
+async def test_an_archive_that_needs_a_password_is_named_as_such(web: WebServer, trust: str, tmp_path: Path) -> None:
+    model(tmp_path / "packed")
+    pack(tmp_path / "packed", web.folder / "tiny.zip")
+    locked = bytearray((web.folder / "tiny.zip").read_bytes())
+    for mark, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = -1
+        while (at := locked.find(mark, at + 1)) >= 0:
+            locked[at + flags] |= 1
+    (web.folder / "tiny.zip").write_bytes(locked)
+    found = await failure(tmp_path, f"https://{web.host}/tiny.zip", trust)
+    assert (found.reason, "password" in found.message) == ("ModelIncomplete", True)
 
 
 async def test_a_fetch_goes_on_where_an_ended_process_has_come_to(web: WebServer, trust: str, tmp_path: Path) -> None:
