@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from arriero_api import labels
-from arriero_operator.kube.errors import KubeError
+from arriero_operator.kube.errors import Unavailable
 from arriero_operator.kube.protocol import Kind, Kube, Object
 
 _log = logging.getLogger(__name__)
@@ -40,8 +40,9 @@ class Follower:
             try:
                 await self._follow()
                 pause = _FIRST
-            except KubeError as error:
-                _log.warning("Watch of references failed", extra={"kind": self._kind.kind, "error": str(error)})
+            except Exception as error:
+                # Of whatever kind: nobody else would notice that changes are not seen any more.
+                _log.warning("Watch of references failed", extra={"kind": self._kind.kind, "error": repr(error)})
                 await asyncio.sleep(pause)
                 pause = min(_LONGEST, pause * 2)
 
@@ -56,7 +57,7 @@ class Follower:
                 case "DELETED":
                     self._drop(event["object"]["metadata"]["name"])
                 case "ERROR":
-                    return  # out of date: list anew
+                    raise Unavailable(f"the watch was ended: {event['object'].get('message')}")
 
     def _listed(self, items: list[Object]) -> None:
         for name in self.versions.keys() - {one["metadata"]["name"] for one in items}:

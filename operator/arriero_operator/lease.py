@@ -90,15 +90,18 @@ class Lease:
                 raise LeaseLost(f"lease {self._namespace}/{self._name}: {why}")
 
     async def release(self) -> None:
-        """Let the next one take over at once. Does nothing when not held; never raises."""
+        """Let the next one take over at once. Does nothing when not held; never raises, nor waits for longer than after
+        which the others take over anyway."""
         if not self.held:
             return
         self.held = False
         try:
-            lease = await self._kube.get(LEASES, self._namespace, self._name)
-            if lease["spec"].get("holderIdentity") == self._identity:
-                await self._write(lease, {"holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": self._stamp()})
-        except KubeError as error:
+            async with asyncio.timeout(self._times.renew):
+                lease = await self._kube.get(LEASES, self._namespace, self._name)
+                if lease["spec"].get("holderIdentity") == self._identity:
+                    free = {"holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": self._stamp()}
+                    await self._write(lease, free)
+        except (KubeError, TimeoutError) as error:
             _log.warning("Lease not released", extra={"lease": self._name, "error": str(error)})
 
     async def _try(self) -> bool:

@@ -127,6 +127,18 @@ def test_another_never_takes_it_while_it_is_renewed() -> None:
     run_virtual(main())
 
 
+def test_a_release_does_not_wait_for_an_api_server_that_is_away_for_longer_than_the_lease_lasts() -> None:
+    async def main() -> None:
+        fake = FakeLeases()
+        lease = candidate(fake, "a")
+        await lease.acquire()
+        fake.slow = 3600.0
+        assert await elapsed(asyncio.create_task(lease.release())) <= 10
+        assert not lease.held
+
+    run_virtual(main())
+
+
 def test_a_release_hands_it_over_within_one_retry() -> None:
     async def main() -> None:
         fake = FakeLeases()

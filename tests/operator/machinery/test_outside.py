@@ -91,6 +91,21 @@ def test_what_changed_between_two_watches_is_seen(end: Any) -> None:
     run_virtual(main())
 
 
+@pytest.mark.parametrize("end", [{"type": "ERROR", "object": {"code": 500}}, KeyError("a fault of ours")], ids=str)
+def test_a_watch_that_is_refused_again_and_again_is_begun_more_and_more_rarely_and_never_given_up(end: Any) -> None:
+    async def main() -> None:
+        server = Server()
+        found = outside(server, list[Any]())
+        for _ in range(1000):
+            server.events.put_nowait(end)
+        await found.look(KEY, [LEVEL], 1)
+        await asyncio.sleep(600)
+        assert 10 < server.follows < 20
+        found.forget(KEY)
+
+    run_virtual(main())
+
+
 async def test_what_went_between_two_watches_is_missing() -> None:
     server, changed = Server(), list[Any]()
     server.put("tuning", 1, data={"level": "1"})
