@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from arriero_api.schema import Quantity, Schema, listed_by
+from arriero_api.schema import Schema, listed_by
 
 _Text = Annotated[str, Field(max_length=1024)]
 _Short = Annotated[str, Field(max_length=256)]
@@ -102,4 +102,4 @@ class Status(Schema):
     )
 
 
-__all__ = ["Condition", "Effective", "ModelStatus", "NameStatus", "ProgressStatus", "Quantity", "Status"]
+__all__ = ["Condition", "Effective", "ModelStatus", "NameStatus", "ProgressStatus", "Status"]

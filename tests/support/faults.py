@@ -78,11 +78,6 @@ Fault = Callable[[Seen], WireFault | None]
 Which = Callable[[Seen], bool]
 
 
-def any_request(seen: Seen) -> bool:
-    """All of them."""
-    return True
-
-
 def always(which: Which, fault: WireFault) -> Fault:
     """The fault for every request of this kind."""
     return lambda seen: fault if which(seen) else None

@@ -8,8 +8,9 @@ from arriero_api import owned_env, owned_flags, owned_pod
 from arriero_api.contract import Failure
 from arriero_api.types import Engine, EnvVar, Spec
 from arriero_operator.decide import capacity, policy
-from arriero_operator.decide.references import DEFAULT_MODE, one_node
+from arriero_operator.decide.references import one_node
 from arriero_operator.diagnose.failures import failure
+from arriero_operator.render.claim import DEFAULT_MODES
 from arriero_operator.render.inputs import Inputs, pod_inputs
 from arriero_operator.render.template import own_template
 from arriero_operator.settings import Profile, Settings
@@ -108,7 +109,7 @@ def _accelerators(asked: Asked) -> Failure | None:
 
 def _own_claim(asked: Asked) -> Failure | None:
     template = asked.spec.cache.claim_template if asked.spec.cache else None
-    if template is None or asked.spec.replicas <= 1 or not one_node(template.access_modes or [DEFAULT_MODE]):
+    if template is None or asked.spec.replicas <= 1 or not one_node(template.access_modes or DEFAULT_MODES):
         return None
     words = "spec.cache.claimTemplate.accessModes has no ReadWriteMany"
     return failure("ClaimNotShareable", f"spec.replicas is {asked.spec.replicas}, and {words}")

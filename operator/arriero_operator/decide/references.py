@@ -10,8 +10,6 @@ from arriero_operator.diagnose.failures import failure
 from arriero_operator.lineage import Seen
 from arriero_operator.render.references import CLAIM, Reference
 
-DEFAULT_MODE: Final = "ReadWriteOnce"
-"""Of a claim that the operator makes."""
 ONE_NODE: Final = frozenset({"ReadWriteOnce", "ReadWriteOncePod"})
 """Access modes of claims that pods of one node only, or one pod, may mount."""
 

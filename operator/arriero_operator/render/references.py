@@ -11,7 +11,6 @@ PRIORITY_CLASS: Final = "PriorityClass"
 RUNTIME_CLASS: Final = "RuntimeClass"
 STORAGE_CLASS: Final = "StorageClass"
 
-CONTENTS: Final = (CONFIG_MAP, SECRET)
 CLASSES: Final = (PRIORITY_CLASS, RUNTIME_CLASS, STORAGE_CLASS)
 
 _SYSTEM: Final = "system-"

@@ -31,7 +31,6 @@ NAMESPACES: Final = Kind("v1", "Namespace", "namespaces")
 STABLE: Final = 1.5
 """Seconds for which an end has to hold; what is due later (the back-off of a retry, a name that leaves) is awaited."""
 _PATIENCE: Final = 90.0
-_CREATE_EVENT: Final = "POST"
 
 
 @dataclass(frozen=True)
