@@ -191,6 +191,21 @@ _ALL: Final = (
         "The node evicted the pod.",
         "Ask for the resource that the message names in spec.resources, or give the node more of it.",
     ),
+    _fault(
+        "NodeLost",
+        "The pod's node is shut down, gone, or does not report any more.",
+        "Check the node that the message names; the pod is replaced by itself, of a silent node after minutes.",
+    ),
+    _fault(
+        "PodRejected",
+        "The node refuses the pod that the scheduler gave it.",
+        "Check the node's devices and labels by the message; the next pod is made by itself, more rarely each time.",
+    ),
+    _fault(
+        "SandboxFailed",
+        "The node cannot set up the pod's network or sandbox.",
+        "Check the node's network plugin and container runtime by the message.",
+    ),
     # Reported by the runtime, or read from the container's end.
     _fault(
         "ModelNotFound",

@@ -1,7 +1,9 @@
 """The situation of a model after its children were applied: what the conditions are decided from."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
+from arriero_operator import facts
 from arriero_operator.cache import Cache
 from arriero_operator.decide import adapters, registered
 from arriero_operator.decide.conditions import SCHEDULING
@@ -22,6 +24,9 @@ def assess(cache: Cache, now: Round) -> Situation:
     failure = model_failure(pods, applied, replicas, deployment_of(cache, observed))
     if failure is not None and failure.reason in SCHEDULING and now.method.expected:
         failure = None
+    if failure is not None and now.hold is not None:
+        words = f"{failure.message}; the next pod is made at {facts.timestamp(now.hold.until)}"
+        failure = replace(failure, message=words)
     failure = failure or now.overdue
     return Situation(
         generation=observed.model["metadata"]["generation"],

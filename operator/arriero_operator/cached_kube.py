@@ -31,6 +31,10 @@ class CachedKube:
         found = await self._kube.list(kind, namespace, labels, metadata_only)
         return found if metadata_only else [self._keep(kind, obj) for obj in found]
 
+    async def events_about(self, namespace: str, uid: str) -> Objects:
+        """As Kube.events_about."""
+        return await self._kube.events_about(namespace, uid)
+
     async def create(self, kind: Kind, obj: Object) -> Object:
         """As Kube.create."""
         return self._keep(kind, await self._kube.create(kind, obj))

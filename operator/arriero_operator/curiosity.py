@@ -57,13 +57,19 @@ def requeue_after(now: Round, soonest: float | None) -> float | None:
 
     `soonest` is when the next runtime is to be asked.
     """
-    waits = [soonest, now.outcome.retry_after, now.method.look_after, now.plan.retry_after]
+    waits = [soonest, now.outcome.retry_after, now.method.look_after, now.plan.retry_after, names_end(now)]
     waits += [_proof(now, pod) for pod in now.observed.pods if _unproven(now, pod)]
-    ends = (registered.ends(name, now.moment) for name in now.observed.before.get("names") or ())
-    waits += [(end - now.moment).total_seconds() for end in ends if end is not None]
+    if now.hold is not None:
+        waits.append((now.hold.until - now.moment).total_seconds())
     if now.plan.lost:
         waits.append(WITHHELD)
     return min((wait for wait in waits if wait is not None), default=None)
+
+
+def names_end(now: Round) -> float | None:
+    """Seconds until the time of the next name that leaves is over."""
+    ends = (registered.ends(name, now.moment) for name in now.observed.before.get("names") or ())
+    return min(((end - now.moment).total_seconds() for end in ends if end is not None), default=None)
 
 
 def unreachable(now: Round, statuses: RuntimeStatuses) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from arriero_operator import revisions
 from arriero_operator.access import Access
 from arriero_operator.apply import Applier, ChildProblem, Leaving, Part
 from arriero_operator.cache import Cache
-from arriero_operator.decide import sparing
+from arriero_operator.decide import failed, sparing
 from arriero_operator.keys import Key
 from arriero_operator.kube.errors import Conflict, NotFound
 from arriero_operator.kube.protocol import (
@@ -81,9 +81,11 @@ class Children:
         return True
 
     async def tidy(self, now: Round) -> None:
-        """Remove revisions that nothing needs; that they have no pods is looked up live."""
+        """Remove failed pods and revisions that nothing needs; that those have no pods is looked up live."""
         if now.plan.revision is None:
             return
+        for pod in failed.surplus(now.observed.pods, now.applied, now.observed.spec.replicas):
+            await self._kube.delete(PODS, now.key[0], pod.name, uid=pod.uid)
         said = now.observed.before.get("model") or {}
         keep = (now.plan.revision.hash, said.get("serving"), said.get("lastGood"))
         for kind in (REVISIONS, CONFIG_MAPS):
@@ -107,6 +109,8 @@ class Children:
 
     async def _deployment(self, now: Round, revision: Revision) -> None:
         owner, replicas = now.observed.owner, now.observed.spec.replicas
+        if now.hold is not None:
+            replicas = now.hold.replicas
         rolling = now.method.rolling
         scale = Part(labels.MANAGER, children.deployment_scale(owner, replicas, rolling, now.method.annotations))
         template = Part(

@@ -6,7 +6,7 @@ Their names follow from what they say and when it began, so that an operator tha
 import hashlib
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from arriero_api import labels
@@ -44,12 +44,15 @@ class Event:
     occasion: str
 
 
-def derive(before: Status, after: Status, tally: Tally = _NOTHING) -> list[Event]:
+def derive(before: Status, after: Status, tally: Tally = _NOTHING, retry: str = "") -> list[Event]:
     """The Events that the step from one status to the next stands for; none while the model is paused. `tally` is of
-    the pods that a model at zero had."""
+    the pods that a model at zero had. What happens again after the user's word `retry` is another occurrence."""
     if _is_paused(after):
         return []
-    return [event for rule in _RULES for event in rule(before, after)] + list(_scaled_down(before, after, tally))
+    found = [event for rule in _RULES for event in rule(before, after)]
+    if retry:
+        found = [replace(event, occasion=f"{event.occasion} {retry}") for event in found]
+    return found + list(_scaled_down(before, after, tally))
 
 
 def shutdown_started() -> Event:

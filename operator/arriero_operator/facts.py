@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from arriero_api import labels, pod
+from arriero_api import labels
 from arriero_api.contract import RuntimeStatus
-from arriero_operator import quantity
+from arriero_operator import container_states, quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,16 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """What the Events of a pod say: why it has no sandbox yet (`reason` of the Event and its words), and whether an
+    autoscaler has promised a node for it."""
+
+    reason: str = ""
+    message: str = ""
+    node_coming: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class PodFacts:
     """One pod of a model.
 
@@ -28,8 +38,11 @@ class PodFacts:
     mind for it. `ends` is by when a pod that is being deleted has to have stopped. `waiting` and `waiting_message` are
     the container's waiting state; `ended` its current and `last_ended` its previous end; `running_since` is set while
     it runs. `ready_changed` is when the Ready condition last changed.
+    They are those of `container`: the runtime (empty), or another container of the pod that keeps it from being ready.
+    `sandboxed`: its volumes are mounted and its network is there, as far as the kubelet says that. `silent_node`: its
+    node does not report any more. `disrupted` is who ended the pod, by its DisruptionTarget condition, in words.
     `status` is what the runtime last answered, None where it was not asked or did not answer; `progressed` is when its
-    start last came further, by that answer.
+    start last came further, by that answer. `told` is what Events say of it, where they were asked for.
     """
 
     name: str
@@ -37,6 +50,7 @@ class PodFacts:
     created: datetime
     revision: str = ""
     registrations: str = ""
+    node: str = ""
     ip: str = ""
     phase: str = "Pending"
     phase_reason: str = ""
@@ -51,6 +65,10 @@ class PodFacts:
     scheduling_message: str = ""
     nominated: str = ""
     holds: Mapping[str, Decimal] = field(default_factory=dict)
+    sandboxed: bool = False
+    silent_node: bool = False
+    disrupted: str = ""
+    container: str = ""
     image: str = ""
     waiting: str = ""
     waiting_message: str = ""
@@ -60,6 +78,7 @@ class PodFacts:
     last_ended: Ended | None = None
     status: RuntimeStatus | None = None
     progressed: datetime | None = None
+    told: Told = field(default_factory=Told)
 
     @property
     def live(self) -> bool:
@@ -75,16 +94,20 @@ class PodFacts:
 
 
 def pod_facts(
-    obj: Mapping[str, Any], status: RuntimeStatus | None = None, progressed: datetime | None = None
+    obj: Mapping[str, Any],
+    status: RuntimeStatus | None = None,
+    progressed: datetime | None = None,
+    told: Told | None = None,
 ) -> PodFacts:
     """Facts of a pod's JSON, which may lack what is not known yet."""
     metadata, state = obj["metadata"], obj.get("status") or {}
     conditions = {c["type"]: c for c in state.get("conditions") or ()}
     ready, placed = conditions.get("Ready", {}), conditions.get("PodScheduled", {})
-    containers: Mapping[str, Any] = {c["name"]: c for c in state.get("containerStatuses") or ()}
-    container = containers.get(pod.CONTAINER, {})
-    now: Mapping[str, Any] = container.get("state") or {}
+    runtime = container_states.runtime(state)
+    found = container_states.in_the_way(state) or runtime
+    now: Mapping[str, Any] = found.get("state") or {}
     waiting = now.get("waiting") or {}
+    running = (runtime.get("state") or {}).get("running") or {}
     deleting = "deletionTimestamp" in metadata
     return PodFacts(
         name=metadata["name"],
@@ -92,6 +115,7 @@ def pod_facts(
         created=_required_time(metadata["creationTimestamp"]),
         revision=metadata.get("labels", {}).get(labels.REVISION, ""),
         registrations=metadata.get("annotations", {}).get(labels.REGISTRATIONS, ""),
+        node=str(obj.get("spec", {}).get("nodeName") or ""),
         ip=state.get("podIP", ""),
         phase=state.get("phase", "Pending"),
         phase_reason=state.get("reason", ""),
@@ -106,15 +130,20 @@ def pod_facts(
         scheduling_message=placed.get("message", ""),
         nominated=state.get("nominatedNodeName", ""),
         holds=_held(obj.get("spec") or {}),
-        image=container.get("image", ""),
+        sandboxed=conditions.get("PodReadyToStartContainers", {}).get("status") == "True",
+        silent_node=not deleting and _silent_node(obj, conditions),
+        disrupted=_disrupted(conditions),
+        container="" if found is runtime else str(found["name"]),
+        image=found.get("image", ""),
         waiting=waiting.get("reason", ""),
         waiting_message=waiting.get("message", ""),
-        running_since=time((now.get("running") or {}).get("startedAt")),
-        restarts=int(container.get("restartCount", 0)),
+        running_since=time(running.get("startedAt")),
+        restarts=int(found.get("restartCount", 0)),
         ended=_ended(now),
-        last_ended=_ended(container.get("lastState") or {}),
+        last_ended=_ended(found.get("lastState") or {}),
         status=status,
         progressed=progressed,
+        told=told or Told(),
     )
 
 
@@ -130,6 +159,22 @@ def timestamp(moment: datetime) -> str:
 
 def _required_time(text: str) -> datetime:
     return datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def _silent_node(obj: Mapping[str, Any], conditions: Mapping[str, Any]) -> bool:
+    """The kubelet sets both conditions alike; the control plane takes Ready alone, from pods of a node that is lost.
+
+    Not known of a pod that has readiness gates.
+    """
+    said = [conditions.get(kind, {}).get("status") for kind in ("Ready", "ContainersReady")]
+    return said == ["False", "True"] and not obj.get("spec", {}).get("readinessGates")
+
+
+def _disrupted(conditions: Mapping[str, Any]) -> str:
+    found = conditions.get("DisruptionTarget", {})
+    if found.get("status") != "True":
+        return ""
+    return ": ".join(part for part in (found.get("reason", ""), found.get("message", "")) if part)
 
 
 def _held(spec: Mapping[str, Any]) -> dict[str, Decimal]:

@@ -10,6 +10,7 @@ from arriero_operator.cache import Cache
 from arriero_operator.facts import PodFacts, pod_facts
 from arriero_operator.keys import Key
 from arriero_operator.kube.protocol import DEPLOYMENTS, MODELS, REVISIONS, Object
+from arriero_operator.pod_events import PodEvents
 from arriero_operator.queue import TerminalError
 from arriero_operator.render import names
 from arriero_operator.render.children import Owner
@@ -33,7 +34,7 @@ class Observed:
         return self.model.get("status") or {}
 
 
-def observe(cache: Cache, statuses: RuntimeStatuses, key: Key) -> Observed | None:
+def observe(cache: Cache, statuses: RuntimeStatuses, heard: PodEvents, key: Key) -> Observed | None:
     """The model and its pods; None for a model that is gone or going: the garbage collector does the rest.
 
     Raises TerminalError for a spec that this version does not understand.
@@ -53,16 +54,17 @@ def observe(cache: Cache, statuses: RuntimeStatuses, key: Key) -> Observed | Non
         spec=spec,
         owner=Owner(namespace, name, model["metadata"]["uid"], spec.operator_class),
         stem=stem,
-        pods=pods_of(cache, statuses, key),
+        pods=pods_of(cache, statuses, heard, key),
     )
 
 
-def pods_of(cache: Cache, statuses: RuntimeStatuses, key: Key) -> list[PodFacts]:
-    """The model's pods with the last answers of their runtimes."""
+def pods_of(cache: Cache, statuses: RuntimeStatuses, heard: PodEvents, key: Key) -> list[PodFacts]:
+    """The model's pods with the last answers of their runtimes, and what Events say of them."""
     found = []
     for obj in cache.pods(key[0], names.stem(key[1])):
         bare = pod_facts(obj)
-        found.append(pod_facts(obj, statuses.known(key, bare), statuses.progressed(key, bare)))
+        told = heard.known(key, bare.uid)
+        found.append(pod_facts(obj, statuses.known(key, bare), statuses.progressed(key, bare), told))
     return found
 
 

@@ -9,7 +9,9 @@ from arriero_operator import events, facts
 from arriero_operator.access import url
 from arriero_operator.assess import assess
 from arriero_operator.cache import Cache
-from arriero_operator.curiosity import questions, requeue_after, unreachable
+from arriero_operator.curiosity import names_end, questions, requeue_after, unreachable
+from arriero_operator.decide.failed import hold
+from arriero_operator.decide.plan import retry_of
 from arriero_operator.decide.situation import Situation
 from arriero_operator.decide.status import Described, status
 from arriero_operator.ensure import Children
@@ -17,6 +19,7 @@ from arriero_operator.keys import Key
 from arriero_operator.kube.protocol import Kube
 from arriero_operator.observe import observe, pods_of
 from arriero_operator.planner import Planner
+from arriero_operator.pod_events import PodEvents
 from arriero_operator.queue import Reconcile, Result
 from arriero_operator.registrations import LiveRegistrations
 from arriero_operator.report import Reporter
@@ -48,6 +51,7 @@ class Reconciler:
         self._cache = cache
         self._planner = Planner(kube, cache, settings, changed)
         self._statuses = statuses
+        self._heard = PodEvents(kube)
         self._clock = clock
         self._registrations = LiveRegistrations(kube, cache)
         self._children = Children(kube, cache, self._registrations, settings)
@@ -57,7 +61,7 @@ class Reconciler:
 
     async def __call__(self, key: Key) -> Result:
         """Raises KubeError where a retry may help, TerminalError where only a change does."""
-        observed = observe(self._cache, self._statuses, key)
+        observed = observe(self._cache, self._statuses, self._heard, key)
         if observed is None:
             return await self._gone(key)
         self._farewells.seen(observed.model)
@@ -65,17 +69,18 @@ class Reconciler:
         now = Round(observed, await self._planner.plan(observed), self._clock())
         if observed.spec.paused:
             await self._only_report(now)
-            return Result(farewell)
+            return Result(_soonest(farewell, names_end(now)))
         soonest = await self._ask(now)
         if await self._children.renew(now):
             now.plan = await self._planner.plan(observed)
         if await self._rollouts.decide(now, self._clock()):
             self._registrations.look(now)
+        now.hold = hold(now.observed.pods, now.applied, observed.spec.replicas, now.moment)
         now.outcome = await self._children.ensure(now)
         situation = assess(self._cache, now)
         await self._report(now, situation)
         await self._children.tidy(now)
-        return Result(requeue_after(now, min((one for one in (soonest, farewell) if one is not None), default=None)))
+        return Result(requeue_after(now, _soonest(soonest, farewell)))
 
     async def _only_report(self, now: Round) -> None:
         """A paused model: what is there is told, and neither changed nor asked."""
@@ -92,12 +97,13 @@ class Reconciler:
         self._reporter.forget(key)
         self._children.forget(key)
         self._planner.forget(key)
+        self._heard.forget(key)
         return Result(again)
 
     async def _ask(self, now: Round) -> float | None:
-        """Ask the runtimes that somebody waits for, and take their word into what was observed.
+        """Ask the runtimes that somebody waits for, and Events of pods that wait, and take it into what was observed.
 
-        Returns how soon one of them is to be asked again, in seconds.
+        Returns how soon that is to be asked again, in seconds.
         """
         uids = [pod.uid for pod in now.observed.pods]
         self._statuses.retain(now.key, uids)
@@ -105,10 +111,11 @@ class Reconciler:
         self._registrations.look(now)
         asked = questions(now, self._statuses)
         await self._statuses.refresh(now.key, asked)
-        now.observed = replace(now.observed, pods=pods_of(self._cache, self._statuses, now.key))
+        again = await self._heard.refresh(now.key, now.observed.pods, now.moment)
+        now.observed = replace(now.observed, pods=pods_of(self._cache, self._statuses, self._heard, now.key))
         self._registrations.look(now)
         now.unreachable = unreachable(now, self._statuses)
-        return min((interval for _, interval in asked), default=None)
+        return _soonest(again, *(interval for _, interval in asked))
 
     async def _report(self, now: Round, situation: Situation) -> None:
         observed = now.observed
@@ -130,7 +137,12 @@ class Reconciler:
         if written is not None:
             now.observed = replace(now.observed, model=now.observed.model | {"status": written})
             tally = self._farewells.tally(now.key, now.observed.owner.uid)
-            await events.emit(self._kube, now.observed.model, events.derive(before, written, tally), self._now())
+            found = events.derive(before, written, tally, retry_of(now.observed.model))
+            await events.emit(self._kube, now.observed.model, found, self._now())
 
     def _now(self) -> str:
         return facts.timestamp(self._clock())
+
+
+def _soonest(*waits: float | None) -> float | None:
+    return min((one for one in waits if one is not None), default=None)

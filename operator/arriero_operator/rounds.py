@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from arriero_api.contract import Failure, Registrations
+from arriero_operator.decide.failed import Hold
 from arriero_operator.decide.plan import Plan
 from arriero_operator.decide.rollout import SURGE, Method
 from arriero_operator.keys import Key
@@ -65,6 +66,8 @@ class Round:
     """How pods are replaced."""
     overdue: Failure | None = None
     """That the applied revision makes no progress, where it is not given up for that."""
+    hold: Hold | None = None
+    """That fewer pods are asked for, because those before have failed one after the other."""
     outcome: Outcome = Outcome()
 
     @property

@@ -23,6 +23,9 @@ WAIT: Final = 0.25
 PATIENCE: Final = 5
 """Unanswered questions after which a ready pod is taken to have no more to say."""
 _AT_ONCE: Final = 32
+"""Questions at the same time, of pods that answer or were not asked yet."""
+_SILENT_AT_ONCE: Final = 16
+"""The same of pods that have left the last one unanswered: each takes all of `TIMEOUT`, and nobody else waits."""
 _SLOWEST: Final = 10.0
 _BODY_LIMIT: Final = 65_536
 
@@ -50,6 +53,7 @@ class RuntimeStatuses:
     clock: Callable[[], float] = time.monotonic
     _asked: dict[Key, dict[str, _Asked]] = field(default_factory=dict)
     _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
+    _silent_slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_SILENT_AT_ONCE))
 
     def known(self, key: Key, pod: PodFacts) -> RuntimeStatus | None:
         """The last answer of the pod's running container."""
@@ -94,7 +98,7 @@ class RuntimeStatuses:
 
     async def _ask(self, one: _Asked, ip: str) -> None:
         try:
-            async with self._slots, asyncio.timeout(TIMEOUT):
+            async with self._silent_slots if one.silent else self._slots, asyncio.timeout(TIMEOUT):
                 one.status = await self.fetch(ip)
             one.progressed = datetime.now(UTC) - timedelta(seconds=one.status.since_seconds)
             one.silent = 0

@@ -43,8 +43,8 @@ RIGHTS: Final[tuple[tuple[Kind, str, tuple[str, ...]], ...]] = (
     (SERVICES, "", _REMOVED),
     (POLICIES, "", _REMOVED),
     (BUDGETS, "", _REMOVED),
-    (PODS, "", (*_WATCH, "patch")),
-    (EVENTS, "", ("create",)),
+    (PODS, "", (*_WATCH, "patch", "delete")),
+    (EVENTS, "", ("create", "list")),
     (CLAIMS, "", _OWN),
 )
 """Kind, subresource and verbs that are used in every watched namespace."""

@@ -64,11 +64,11 @@ def test_each_further_look_grants_exactly_its_reads(values: dict[str, bool], nam
     assert "secrets" in {right[1] for right in more} or not values.get("secrets")
 
 
-def test_the_operator_cannot_write_a_models_spec_or_make_and_delete_models_and_pods() -> None:
+def test_the_operator_cannot_write_a_models_spec_or_make_models_and_pods() -> None:
     writes = {"create", "update", "patch", "delete", "deletecollection"}
     granted = _granted(CLUSTER_WIDE)
     assert not {right for right in granted if right[1] == "inferencemodels" and right[2] in writes}
-    assert {right[2] for right in granted if right[1] == "pods"} & writes == {"patch"}
+    assert {right[2] for right in granted if right[1] == "pods"} & writes == {"patch", "delete"}
 
 
 def test_only_children_that_can_become_surplus_may_be_deleted_and_no_event_may_be_changed() -> None:
@@ -78,10 +78,11 @@ def test_only_children_that_can_become_surplus_may_be_deleted_and_no_event_may_b
         "controllerrevisions",
         "networkpolicies",
         "poddisruptionbudgets",
+        "pods",
         "services",
     }
-    assert {right[2] for right in granted if right[1] == "events"} == {"create"}
-    assert {right[2] for right in granted if right[1] == "pods"} == {"get", "list", "watch", "patch"}
+    assert {right[2] for right in granted if right[1] == "events"} == {"create", "list"}
+    assert {right[2] for right in granted if right[1] == "pods"} == {"get", "list", "watch", "patch", "delete"}
 
 
 def test_both_ways_to_install_grant_the_same_in_a_watched_namespace() -> None:

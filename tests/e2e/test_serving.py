@@ -10,6 +10,7 @@ import pytest
 
 from tests.demo.install import Stage
 from tests.e2e.conftest import OPERATOR, READY_SECONDS, Start
+from tests.e2e.streaming import streams
 from tests.support.audit import AuditLog
 from tests.support.eventually import eventually
 from tests.support.kubectl import Kubectl, condition
@@ -35,16 +36,19 @@ def _status_of(address: str, model: str) -> int:
             return error.code
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def two_replicas(smollm2: Start) -> Iterator[list[str]]:
-    """The addresses of two ready pods of the model."""
+    """The addresses of two ready pods of the model; the last test that uses them takes one away."""
     kubectl = smollm2.kubectl
     kubectl.run("scale", "im/smollm2", "--replicas=2")
     eventually(lambda: len(smollm2.pods()) == 2, 30)
     eventually(lambda: kubectl.json("get", "im", "smollm2")["status"].get("readyReplicas") == 2, READY_SECONDS)
-    yield [p["status"]["podIP"] for p in kubectl.items("pods", "arriero.dev/model=smollm2")]
+    yield _addresses(smollm2)
     kubectl.run("scale", "im/smollm2", "--replicas=1")
-    eventually(lambda: len(smollm2.pods()) == 1, 60)
+
+
+def _addresses(smollm2: Start) -> list[str]:
+    return [p["status"]["podIP"] for p in smollm2.kubectl.items("pods", "arriero.dev/model=smollm2")]
 
 
 def test_an_alias_comes_and_goes_on_every_pod_without_a_restart(smollm2: Start, two_replicas: list[str]) -> None:
@@ -73,6 +77,20 @@ def _state(kubectl: Kubectl, name: str) -> str | None:
     return next((n["state"] for n in names if n["name"] == name), None)
 
 
+def test_a_scale_down_lets_the_streams_of_both_pods_end(smollm2: Start, two_replicas: list[str]) -> None:
+    with streams("smollm2", two_replicas) as open_streams:
+        smollm2.kubectl.run("scale", "im/smollm2", "--replicas=1")
+        eventually(lambda: _leaving(smollm2), 10)
+        assert not any(one.ended.is_set() for one in open_streams)
+    eventually(lambda: len(smollm2.pods()) == 1, 60)
+
+
+def _leaving(smollm2: Start) -> bool:
+    """Whether a pod of the model is being stopped."""
+    found = smollm2.kubectl.items("pods", "arriero.dev/model=smollm2")
+    return any("deletionTimestamp" in pod["metadata"] for pod in found)
+
+
 def test_at_rest_nothing_is_written_but_the_lease(stage: Stage, smollm2: Start) -> None:
     smollm2.wait_ready()
     assert len(smollm2.pods()) == 1
@@ -86,6 +104,26 @@ def test_a_service_deleted_by_hand_is_back_within_five_seconds(smollm2: Start) -
     kubectl = smollm2.kubectl
     kubectl.run("delete", "service", "smollm2")
     eventually(lambda: kubectl.exists("service", "smollm2"), 5)
+
+
+def test_a_node_is_drained_of_a_pod_when_its_stream_has_ended_and_the_model_waits_for_a_node(smollm2: Start) -> None:
+    kubectl = smollm2.kubectl
+    (address,) = _addresses(smollm2)
+    node = kubectl.items("nodes")[0]["metadata"]["name"]
+    try:
+        with streams("smollm2", [address]) as (stream,):
+            # Of the only node, the model's pods alone.
+            kubectl.run(
+                *("drain", node, "--pod-selector=arriero.dev/model=smollm2", "--ignore-daemonsets"),
+                *("--delete-emptydir-data", "--timeout=180s"),
+                timeout=200,
+            )
+            assert stream.ended.is_set()
+        eventually(lambda: condition(kubectl.json("get", "im", "smollm2"), "Ready").get("reason") == "Unschedulable")
+        assert condition(kubectl.json("get", "im", "smollm2"), "Available")["status"] == "False"
+    finally:
+        # The pod that waited starts now; the next test scales it away and waits for a new one.
+        kubectl.run("uncordon", node)
 
 
 def test_scaled_to_zero_is_ready_and_not_available_and_scaled_back_it_answers(stage: Stage, smollm2: Start) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 
-from arriero_operator.kube.protocol import Kind, Object
+from arriero_operator.kube.protocol import Kind, Object, Objects
 
 
 class Unasked:
@@ -11,6 +11,10 @@ class Unasked:
     def follow(self, kind: Kind, namespace: str, labels: str = "") -> AsyncIterator[Object]:
         """Not there."""
         raise AssertionError(f"this fake follows no {kind.plural}")
+
+    async def events_about(self, namespace: str, uid: str) -> Objects:
+        """Not there."""
+        raise AssertionError("this fake knows no Events")
 
     async def try_create(self, kind: Kind, obj: Object) -> None:
         """Not there."""

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from arriero_api.contract import Failure
+from arriero_operator.decide.failed import REPEATED, failed
 from arriero_operator.decide.rollout import SETTLED
 from arriero_operator.decide.turnover import Turnover
 from arriero_operator.diagnose import scheduling
@@ -22,7 +23,7 @@ def verdict(t: Turnover, found: Failure | None) -> Failure | None:
         return None
     if found is not None and known(found.reason).permanent and found.reason != "ChildRefused":
         return found
-    if found is not None and _without_place(t):
+    if found is not None and (_without_place(t) or _ends_each(t, found)):
         return found
     late = overdue(t)
     return (found or late) if late is not None else None
@@ -65,6 +66,11 @@ def _without_place(t: Turnover) -> bool:
     """An old pod has left for the new ones, and still none of those has a place."""
     waited = t.made_room and not t.terminating and t.settled >= SETTLED
     return waited and not any(pod.scheduled for pod in t.new)
+
+
+def _ends_each(t: Turnover, found: Failure) -> bool:
+    """Nodes end or refuse one pod after the other; each new one would count as progress."""
+    return found.reason in ("Evicted", "PodRejected") and len(failed(t.pods, t.applied)) >= REPEATED
 
 
 def _scaled_beyond_room(t: Turnover) -> bool:

@@ -112,11 +112,11 @@ class Turnover:
         return bool(self.status) and not self.under_way and sum(pod.ready for pod in self.new) >= self.replicas
 
     def blocked(self) -> tuple[datetime, str, bool] | None:
-        """Since when a new pod waits for what an old one holds, in which words, and whether a node is nominated."""
+        """Since when a new pod waits for what an old one holds, in which words, and whether a node is promised."""
         holders = [pod for pod in self.old or self.new if pod.scheduled]
         for pod in self.new:
             if scheduling.waits_for(pod, holders):
-                return pod.created, pod.scheduling_message, bool(pod.nominated)
+                return pod.created, pod.scheduling_message, bool(pod.nominated) or pod.told.node_coming
         quota = scheduling.quota_refusal(self.deployment)
         if quota is not None and len(self.live) <= self.replicas:
             return self.since(quota) or self.now, str(quota.get("message", "")), False

@@ -1,6 +1,7 @@
 """Why a container does not run, from its waiting state and its ends."""
 
 import re
+from dataclasses import replace
 from typing import Final
 
 from arriero_api.contract import ContractError, Failure
@@ -23,6 +24,10 @@ _KILLED: Final = 137
 
 def waiting(pod: PodFacts) -> Failure | None:
     """The kubelet cannot bring the container to run."""
+    return _named(pod, _waiting(pod))
+
+
+def _waiting(pod: PodFacts) -> Failure | None:
     words = pod.waiting_message or pod.waiting
     if pod.waiting in _PULL:
         return failure("ImagePullFailed", _pull_words(pod))
@@ -42,10 +47,18 @@ def _pull_words(pod: PodFacts) -> str:
 def ended(pod: PodFacts) -> Failure | None:
     """The container has ended; a previous end counts until the container has been ready again."""
     if pod.ended is not None:
-        return explain(pod.ended)
-    if pod.last_ended is not None and not pod.was_ready_since_start:
-        return explain(pod.last_ended)
+        return _named(pod, explain(pod.ended))
+    if pod.last_ended is not None and (pod.container or not pod.was_ready_since_start):
+        return _named(pod, explain(pod.last_ended))
     return None
+
+
+def _named(pod: PodFacts, found: Failure | None) -> Failure | None:
+    """The same of another container than the runtime: with its name, and where it is mended."""
+    if found is None or not pod.container:
+        return found
+    remedy = f"Correct the container {pod.container!r} where it comes from: a podTemplate, or what injects it."
+    return replace(found, message=f"container {pod.container!r}: {found.message}", remedy=remedy)
 
 
 def explain(end: Ended) -> Failure | None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from arriero_api.contract import Failure
-from arriero_operator.diagnose import containers, scheduling
+from arriero_operator.diagnose import containers, nodes, scheduling
 from arriero_operator.diagnose.failures import catalogued
 from arriero_operator.facts import PodFacts
 
@@ -16,7 +16,9 @@ def _runtime(pod: PodFacts) -> Failure | None:
 
 _CHAIN: Final[tuple[Callable[[PodFacts], Failure | None], ...]] = (
     scheduling.unplaced,
+    nodes.silent,
     containers.waiting,
+    nodes.unsandboxed,
     _runtime,
     containers.ended,
 )
@@ -46,7 +48,7 @@ def model_failure(
     if found is None and len(live) < replicas:
         found = scheduling.no_pod(deployment)
     if found is None:
-        found = _first(scheduling.evicted(pod) for pod in reversed(own) if not pod.deleting)
+        found = _first(nodes.ended(pod) for pod in reversed(own) if not pod.deleting)
     return catalogued(found) if found else None
 
 

@@ -10,7 +10,11 @@ from arriero_operator.diagnose.failures import failure
 from arriero_operator.facts import PodFacts
 
 _ACCELERATOR: Final = re.compile(r"Insufficient ([a-z0-9.-]+\.[a-z0-9-]+/[A-Za-z0-9._-]+)")
-_CLAIM: Final = re.compile(r"persistentvolumeclaim \"[^\"]+\"|unbound immediate PersistentVolumeClaims")
+_CLAIM: Final = re.compile(
+    r"persistentvolumeclaim \"[^\"]+\"|unbound immediate PersistentVolumeClaims|volume node affinity conflict"
+    r"|persistent volumes? to bind|bound to non-existent pv|exceed max volume count",
+    re.IGNORECASE,
+)
 _COULD_FIT: Final = "No preemption victims found"
 _NEVER_FITS: Final = "Preemption is not helpful"
 _NOT_SAID: Final = "not eligible due to"
@@ -74,16 +78,6 @@ def no_pod(deployment: Mapping[str, Any] | None) -> Failure | None:
         return None
     words = str(found.get("message", ""))
     return failure("QuotaExceeded" if _QUOTA in words else "ChildRefused", words)
-
-
-def evicted(pod: PodFacts) -> Failure | None:
-    """The node has ended the whole pod."""
-    if pod.phase != "Failed":
-        return None
-    if pod.phase_reason == "Evicted":
-        return failure("Evicted", pod.phase_message or "the node evicted the pod")
-    words = ": ".join(part for part in (pod.phase_reason, pod.phase_message) if part)
-    return failure("RuntimeExited", words or "the pod failed")
 
 
 def _within(words: str) -> bool:

@@ -14,7 +14,7 @@ from arriero_operator.kube import stream
 from arriero_operator.kube.answers import error_of, retry_after
 from arriero_operator.kube.credentials import Credentials, authorization
 from arriero_operator.kube.errors import Conflict, KubeError, NotFound, Unavailable
-from arriero_operator.kube.protocol import Kind, Object, Objects
+from arriero_operator.kube.protocol import EVENTS, Kind, Object, Objects
 from arriero_operator.kube.retrying import Failure, wait_before_retry
 
 REQUEST_TIMEOUT: Final = 30.0
@@ -71,8 +71,18 @@ class ApiServer:
     async def list(
         self, kind: Kind, namespace: str | None = None, labels: str = "", metadata_only: bool = False
     ) -> Objects:
-        """As Kube.list; in pages, and in one piece where a page has expired meanwhile."""
+        """As Kube.list."""
         query = {"labelSelector": labels} if labels else {}
+        return await self._list(kind, namespace, query, metadata_only)
+
+    async def events_about(self, namespace: str, uid: str) -> Objects:
+        """As Kube.events_about."""
+        return await self._list(EVENTS, namespace, {"fieldSelector": f"involvedObject.uid={uid}"})
+
+    async def _list(
+        self, kind: Kind, namespace: str | None, query: Mapping[str, str], metadata_only: bool = False
+    ) -> Objects:
+        """In pages, and in one piece where a page has expired meanwhile."""
         path, accept = _path(kind, namespace or ""), _METADATA if metadata_only else _JSON
         found: Objects = []
         page: dict[str, str] = {"limit": str(PAGE)}

@@ -49,6 +49,9 @@ class Kube(Protocol):
     ) -> Objects:
         """All objects of a kind that match the label selector, live; of all namespaces when `namespace` is None."""
 
+    async def events_about(self, namespace: str, uid: str) -> Objects:
+        """All Events about the object of that uid, live."""
+
     def follow(self, kind: Kind, namespace: str, labels: str = "") -> AsyncIterator[Object]:
         """Metadata of all objects of a kind in one event of type LISTED (`items`), then a watch's own events.
 

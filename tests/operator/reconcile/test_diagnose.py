@@ -5,18 +5,21 @@ from typing import Any
 
 import pytest
 
+from arriero_api import labels
 from arriero_api.contract import Failure, Phase
 from arriero_api.reasons import REASONS
 from arriero_operator.diagnose.failures import sentence
 from arriero_operator.diagnose.model import model_failure
 from arriero_operator.diagnose.stage import stage
-from arriero_operator.facts import PodFacts, pod_facts
+from arriero_operator.facts import PodFacts, Told, pod_facts
 from tests.operator.reconcile.made import NEW, NOT_FOUND, OLD, START, crash, loading, pod, ready, running
+from tests.support.kubectl import Object
 
 NO_GPU = "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."
 FULL = f"{NO_GPU} preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod."
 TOO_SMALL = f"{NO_GPU} preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."
 TAINTED = "0/2 nodes are available: 2 node(s) had untolerated taint {a: b}. preemption: not helpful"
+ELSEWHERE = "0/2 nodes are available: 2 node(s) had volume node affinity conflict. preemption: not helpful"
 NO_CLAIM = 'persistentvolumeclaim "models" not found. preemption: Preemption is not helpful for scheduling.'
 
 
@@ -36,6 +39,44 @@ CASES: dict[str, tuple[PodFacts, str, str]] = {
     "no node has enough accelerators": (unschedulable(TOO_SMALL), "AcceleratorsNeverFit", "not helpful"),
     "a taint keeps the pod away": (unschedulable(TAINTED), "Unschedulable", "untolerated taint"),
     "the claim does not exist": (unschedulable(NO_CLAIM), "VolumeMountFailed", '"models" not found'),
+    "the claim's volume is on another node": (unschedulable(ELSEWHERE), "VolumeMountFailed", "affinity conflict"),
+    "a volume cannot be attached": (
+        pod(told=Told("FailedAttachVolume", 'Multi-Attach error for volume "models"')),
+        "VolumeMountFailed",
+        "Multi-Attach",
+    ),
+    "a volume cannot be mounted": (
+        waiting("ContainerCreating", "", told=Told("FailedMount", "MountVolume.SetUp failed")),
+        "VolumeMountFailed",
+        "SetUp failed",
+    ),
+    "the network plugin fails": (
+        waiting("ContainerCreating", "", told=Told("FailedCreatePodSandBox", "plugin failed (add)")),
+        "SandboxFailed",
+        "plugin failed",
+    ),
+    "its node does not report any more": (running(silent_node=True, node="n-1"), "NodeLost", "n-1"),
+    "its node was shut down": (
+        pod(phase="Failed", phase_reason="Terminated", phase_message="imminent node shutdown"),
+        "NodeLost",
+        "imminent node shutdown",
+    ),
+    "its node is gone": (
+        pod(phase="Failed", disrupted="DeletionByPodGC: node no longer exists"),
+        "NodeLost",
+        "no longer exists",
+    ),
+    "the node refuses it": (
+        pod(phase="Failed", phase_reason="UnexpectedAdmissionError", phase_message="Allocate failed"),
+        "PodRejected",
+        "Allocate failed",
+    ),
+    "the node has not what the scheduler thought": (
+        pod(phase="Failed", phase_reason="OutOfnvidia.com/gpu", phase_message="was 1, now 0"),
+        "PodRejected",
+        "was 1, now 0",
+    ),
+    "it failed as a whole without a word": (pod(phase="Failed"), "RuntimeExited", "the pod failed"),
     "the image is absent": (waiting("ErrImagePull", "not found"), "ImagePullFailed", "not found"),
     "the image's name is no name": (waiting("InvalidImageName"), "ImagePullFailed", "the kubelet's words"),
     "the image is never pulled": (waiting("ErrImageNeverPull"), "ImagePullFailed", "the kubelet's words"),
@@ -102,6 +143,10 @@ HEALTHY = {
         last_ended=crash("OOMKilled", 137), ready_changed=START + timedelta(minutes=5)
     ),
     "it is ready after a crash": ready(last_ended=crash("OOMKilled", 137)),
+    "its sandbox is there by now": running(told=Told("FailedMount", "MountVolume.SetUp failed")),
+    "its image is pulled after a mount that failed first": waiting(
+        "ContainerCreating", "", sandboxed=True, told=Told("FailedMount", "MountVolume.SetUp failed")
+    ),
     "it is being deleted": pod(deleting=True, ended=crash(code=1)),
 }
 
@@ -141,7 +186,7 @@ def test_credentials_in_an_address_are_left_out() -> None:
         [waiting("ErrImagePull", "pull https://user:secret@registry.example.com/i failed")], NEW, 1, None
     )
     assert found is not None
-    assert "secret" not in sentence(found)
+    assert "user:secret" not in sentence(found)
 
 
 def test_only_pods_of_the_wanted_revision_speak_for_it() -> None:
@@ -214,3 +259,84 @@ def test_facts_are_read_from_a_pod_as_the_api_server_gives_it() -> None:
     assert (found.revision, found.ip, found.scheduled, found.ready) == ("abc", "10.0.0.1", True, False)
     assert found.last_ended == crash("OOMKilled", 137)
     assert not found.was_ready_since_start
+
+
+RUNNING = {"name": "runtime", "ready": True, "state": {"running": {"startedAt": "2026-01-01T12:00:02Z"}}}
+LOOPS = {"waiting": {"reason": "CrashLoopBackOff"}}
+BROKEN = {"terminated": {"exitCode": 3, "reason": "Error", "message": "no route to the mirror"}}
+INITIALIZING = {"name": "runtime", "ready": False, "state": {"waiting": {"reason": "PodInitializing"}}}
+PULL = {"waiting": {"reason": "ImagePullBackOff", "message": "not found"}}
+OTHERS: dict[str, tuple[Object, str, str]] = {
+    "an init container fails": (
+        {"initContainerStatuses": [{"name": "fetch", "state": BROKEN}], "containerStatuses": [INITIALIZING]},
+        "RuntimeExited",
+        "container 'fetch': the container ended with exit code 3: no route to the mirror",
+    ),
+    "an init container fails again and again": (
+        {
+            "initContainerStatuses": [
+                {"name": "first", "ready": True, "state": {"terminated": {"exitCode": 0}}},
+                {"name": "fetch", "state": LOOPS, "lastState": BROKEN},
+            ],
+            "containerStatuses": [INITIALIZING],
+        },
+        "RuntimeExited",
+        "container 'fetch'",
+    ),
+    "an init container is killed for its memory": (
+        {
+            "initContainerStatuses": [
+                {"name": "fetch", "state": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}}
+            ]
+        },
+        "OOMKilled",
+        "container 'fetch'",
+    ),
+    "an init container's image is absent": (
+        {"initContainerStatuses": [{"name": "fetch", "image": "r/i:1", "state": PULL}]},
+        "ImagePullFailed",
+        "container 'fetch': image r/i:1: not found",
+    ),
+    "a container beside the runtime fails": (
+        {"containerStatuses": [{"name": "mesh", "ready": False, "state": LOOPS, "lastState": BROKEN}, RUNNING]},
+        "RuntimeExited",
+        "container 'mesh'",
+    ),
+}
+
+
+def other(status: Object) -> PodFacts:
+    """A pod with a node and this status, whose conditions say that it is not ready."""
+    marks = {labels.REVISION: NEW}
+    metadata = {"name": "a", "uid": "u", "creationTimestamp": "2026-01-01T12:00:00Z", "labels": marks}
+    ready = {"type": "Ready", "status": "False", "lastTransitionTime": "2026-01-01T12:00:01Z"}
+    return pod_facts({"metadata": metadata, "spec": {"nodeName": "n"}, "status": {"conditions": [ready], **status}})
+
+
+@pytest.mark.parametrize(("status", "reason", "words"), OTHERS.values(), ids=OTHERS)
+def test_another_container_is_named_with_where_it_is_mended_when(status: Object, reason: str, words: str) -> None:
+    found = model_failure([other(status)], NEW, 1, None)
+    assert found is not None
+    assert found.reason == reason
+    assert words in found.message
+    assert "podTemplate" in found.remedy
+
+
+def test_a_container_beside_the_runtime_does_not_speak_for_one_that_has_failed_itself() -> None:
+    crashed = {"name": "runtime", "ready": False, "state": BROKEN}
+    mesh = {"name": "mesh", "ready": False, "state": LOOPS, "lastState": BROKEN}
+    found = model_failure([other({"containerStatuses": [mesh, crashed]})], NEW, 1, None)
+    assert found is not None
+    assert "mesh" not in found.message
+
+
+def test_an_init_container_that_runs_is_no_failure() -> None:
+    fetching = {"name": "fetch", "state": {"running": {}}, "lastState": {}}
+    assert model_failure([other({"initContainerStatuses": [fetching]})], NEW, 1, None) is None
+
+
+def test_only_the_control_plane_takes_ready_from_a_pod_and_leaves_its_containers_ready() -> None:
+    lost = {"conditions": [{"type": "Ready", "status": "False"}, {"type": "ContainersReady", "status": "True"}]}
+    assert other(lost).silent_node
+    lost["conditions"][1]["status"] = "False"
+    assert not other(lost).silent_node

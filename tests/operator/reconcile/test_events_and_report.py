@@ -42,6 +42,16 @@ def test_events_of(before: Object, after: Object, reasons: list[str]) -> None:
     assert [event.reason for event in events.derive(before, after)] == reasons
 
 
+def test_what_happens_again_after_a_retry_is_told_again() -> None:
+    before, after = told("RollingOut"), told("ModelNotFound")
+    given_up = {"type": "UpToDate", "status": "False", "reason": "RolledBack", "message": "m"}
+    after["conditions"] = [*after["conditions"], given_up]
+    first, same, second = (events.derive(before, after, retry=word) for word in ("", "", "1"))
+    assert [event.reason for event in first] == ["RolledBack", "ModelNotFound"]
+    assert first == same
+    assert not set(first) & set(second)
+
+
 def status(phase: str = "", percent: int | None = None, **other: object) -> Object:
     """A status that says little but its progress."""
     progress = {"phase": phase} | ({} if percent is None else {"percent": percent})

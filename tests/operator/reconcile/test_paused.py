@@ -8,7 +8,7 @@ from tests.operator.reconcile.models import events, model, patch_spec, read, unt
 from tests.operator.reconcile.pods import Pods
 from tests.support.audit import AuditLog
 from tests.support.eventually import eventually
-from tests.support.kubectl import Kubectl
+from tests.support.kubectl import Kubectl, Object
 
 pytestmark = pytest.mark.control_plane
 
@@ -54,3 +54,31 @@ def test_a_model_that_is_made_paused_has_no_children(kubectl: Kubectl, operator:
     assert not kubectl.items("deployments,services,controllerrevisions", "arriero.dev/model=tiny")
     patch_spec(kubectl, "tiny", {"paused": False})
     Pods(kubectl, "tiny").placed()
+
+
+def test_a_paused_models_pods_keep_a_name_that_leaves_and_the_status_says_so_when_its_time_is_over(
+    kubectl: Kubectl, operator: MakeOperator
+) -> None:
+    operator()
+    kubectl.apply(model("tiny", model={"uri": "hf://org/tiny", "aliases": ["chat"]}))
+    pods = Pods(kubectl, "tiny")
+    (pod,) = pods.placed()
+    pods.ready(pod)
+    until(kubectl, "tiny", "Ready", "True", "Ready")
+    patch_spec(kubectl, "tiny", {"model": {"aliases": []}})
+
+    def chat() -> Object:
+        found = [one for one in read(kubectl, "tiny")["status"]["names"] if one["name"] == "chat"]
+        return found[0] if found else {}
+
+    eventually(lambda: chat().get("until"))
+    patch_spec(kubectl, "tiny", {"paused": True})
+    until(kubectl, "tiny", "Ready", "True", "Paused")
+    # Nothing else tells the operator that the time has passed.
+    eventually(lambda: chat()["state"] == "Unregistering" and "until" not in chat(), 20)
+    (file,) = kubectl.items("configmap", "arriero.dev/model=tiny")
+    assert "chat" in file["data"]["registrations.json"]
+    patch_spec(kubectl, "tiny", {"paused": False})
+    eventually(
+        lambda: "chat" not in kubectl.json("get", "configmap", file["metadata"]["name"])["data"]["registrations.json"]
+    )

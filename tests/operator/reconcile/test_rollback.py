@@ -106,6 +106,20 @@ def test_what_was_given_up_is_tried_again_when_asked(
     assert len(events(kubectl, "tiny", "RolledBack")) == 1
 
 
+def test_a_retry_that_fails_again_is_given_up_again_and_told_again(
+    kubectl: Kubectl, operator: MakeOperator, two: str
+) -> None:
+    operator_on(operator, kubectl, two)
+    pods = serve(kubectl)
+    old = fail(kubectl, pods)
+    rolled_back(kubectl, pods, old)
+    kubectl.run("annotate", "im", "tiny", "arriero.dev/retry=1")
+    pods.waiting(new_pod(pods, old), "CrashLoopBackOff", "back-off", END)
+    eventually(lambda: len(events(kubectl, "tiny", "RolledBack")) == 2)
+    eventually(lambda: len(events(kubectl, "tiny", "ModelNotFound")) == 2)
+    rolled_back(kubectl, pods, old)
+
+
 def test_going_back_by_hand_ends_the_matter(kubectl: Kubectl, operator: MakeOperator, two: str) -> None:
     operator_on(operator, kubectl, two)
     pods = serve(kubectl)

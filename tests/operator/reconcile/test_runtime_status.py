@@ -4,11 +4,13 @@ import asyncio
 from dataclasses import dataclass, field
 
 from arriero_api.contract import ContractError, Phase, RuntimeStatus
-from arriero_operator.runtime_status import RuntimeStatuses
+from arriero_operator.facts import PodFacts
+from arriero_operator.runtime_status import WAIT, RuntimeStatuses
 from tests.operator.reconcile.made import running
 from tests.support.eventually import eventually_async
 
 KEY = ("team", "tiny")
+OTHER = ("team", "other")
 
 
 @dataclass
@@ -40,6 +42,27 @@ async def test_a_silent_pod_delays_nobody_for_long() -> None:
     assert statuses.known(KEY, answering) == RuntimeStatus(Phase.LOADING)
     await eventually_async(lambda: statuses.silent(KEY, silent) == 1)
     statuses.retain(KEY, ())
+
+
+async def test_many_pods_that_never_answer_delay_no_other_model() -> None:
+    runtimes = FakeRuntimes({"10.0.0.2": RuntimeStatus(Phase.LOADING)})
+    statuses = RuntimeStatuses(runtimes.fetch)
+    cut_off = [running(f"a{number}", ip=f"10.1.0.{number}") for number in range(200)]
+    other = running("b", ip="10.0.0.2")
+
+    async with asyncio.timeout(60):
+        while not all(statuses.silent(KEY, pod) for pod in cut_off) or _being_asked(cut_off) < 100:
+            await statuses.refresh(KEY, [(pod, 0.0) for pod in cut_off])
+    began = asyncio.get_running_loop().time()
+    await statuses.refresh(OTHER, [(other, 1.0)])
+    assert statuses.known(OTHER, other) == RuntimeStatus(Phase.LOADING)
+    assert asyncio.get_running_loop().time() - began < WAIT
+    statuses.retain(KEY, ())
+
+
+def _being_asked(pods: list[PodFacts]) -> int:
+    names = {task.get_name() for task in asyncio.all_tasks()}
+    return len(names & {f"status {pod.name}" for pod in pods})
 
 
 async def test_a_pod_is_asked_again_only_when_its_answer_is_old() -> None:

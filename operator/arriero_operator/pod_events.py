@@ -1,0 +1,121 @@
+"""What Events say of pods that wait: asked for only where nothing else tells why, and rarer the longer it lasts.
+
+That a volume cannot be attached or mounted, that a sandbox cannot be made, and that an autoscaler brings a node, is
+told in Events alone.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from arriero_operator import facts
+from arriero_operator.diagnose.nodes import SANDBOX, VOLUMES
+from arriero_operator.facts import PodFacts, Told
+from arriero_operator.keys import Key
+from arriero_operator.kube.errors import KubeError
+from arriero_operator.kube.protocol import Kube, Object
+
+_log = logging.getLogger(__name__)
+
+PATIENCE: Final = 5.0
+"""Seconds after which a pod that has a node should have a sandbox there."""
+AGAIN: Final = 5.0
+_LONGEST: Final = 30.0
+"""Seconds between questions about a pod: a half of what it has waited, within these bounds."""
+
+_PROMISED: Final = ("TriggeredScaleUp", "Nominated")
+_NOT_PROMISED: Final = ("NotTriggerScaleUp", "FailedScaleUp", "FailedToScaleUpGroup", "ScaleUpTimedOut")
+_SET_UP: Final = ("SuccessfulAttachVolume", "SuccessfulMountVolume")
+_PASSING: Final = "failed to sync"
+"""The kubelet has not seen a ConfigMap or Secret yet, and does so within moments."""
+
+
+@dataclass(slots=True)
+class _Heard:
+    asked: float
+    told: Told
+
+
+@dataclass(slots=True)
+class PodEvents:
+    """The last answers about all pods that were asked about, by model."""
+
+    kube: Kube
+    clock: Callable[[], float] = time.monotonic
+    _heard: dict[Key, dict[str, _Heard]] = field(default_factory=dict)
+
+    def known(self, key: Key, uid: str) -> Told:
+        """What was last heard of the pod."""
+        found = self._heard.get(key, {}).get(uid)
+        return found.told if found is not None else Told()
+
+    async def refresh(self, key: Key, pods: Sequence[PodFacts], moment: datetime) -> float | None:
+        """Ask about pods that wait for what only Events tell; how soon to ask again (seconds)."""
+        known, kept = self._heard.pop(key, {}), {}
+        waits: list[float] = []
+        for pod, since in _waiting(pods):
+            waited = (moment - since).total_seconds()
+            patience = PATIENCE if pod.scheduled else 0.0
+            if waited < patience:
+                waits.append(patience - waited)
+                continue
+            pause = min(_LONGEST, max(AGAIN, waited / 2))
+            heard = known.get(pod.uid)
+            if heard is None or self.clock() - heard.asked >= pause:
+                heard = _Heard(self.clock(), await self._ask(key[0], pod, heard.told if heard else Told()))
+            kept[pod.uid] = heard
+            waits.append(max(0.1, pause - (self.clock() - heard.asked)))
+        if kept:
+            self._heard[key] = kept
+        return min(waits, default=None)
+
+    async def _ask(self, namespace: str, pod: PodFacts, before: Told) -> Told:
+        """Nothing else waits for an answer that does not come: what was heard `before` stands."""
+        try:
+            return told(await self.kube.events_about(namespace, pod.uid))
+        except KubeError as error:
+            _log.warning("Events not read", extra={"pod": pod.name, "error": error.message})
+            return before
+
+    def forget(self, key: Key) -> None:
+        """The model is gone."""
+        self._heard.pop(key, None)
+
+
+def told(events: Iterable[Object]) -> Told:
+    """What the Events of one pod say by now: of each matter the newest counts."""
+    found = sorted((one for one in events if _PASSING not in _words(one)), key=_when)
+    volumes = [one for one in found if one.get("reason") in (*VOLUMES, *_SET_UP, SANDBOX)]
+    nodes = [one["reason"] for one in found if one.get("reason") in (*_PROMISED, *_NOT_PROMISED)]
+    last = volumes[-1] if volumes and volumes[-1]["reason"] not in _SET_UP else {}
+    return Told(str(last.get("reason", "")), _words(last), node_coming=bool(nodes) and nodes[-1] in _PROMISED)
+
+
+def _waiting(pods: Sequence[PodFacts]) -> Iterable[tuple[PodFacts, datetime]]:
+    """Pods that have a node and no sandbox there; pods without a node beside pods of another revision."""
+    revisions = {pod.revision for pod in pods if pod.live}
+    for pod in pods:
+        if not pod.live or pod.running_since is not None or pod.sandboxed:
+            continue
+        if pod.scheduled and pod.waiting in ("", "ContainerCreating", "PodInitializing"):
+            yield pod, pod.scheduled_at or pod.created
+        elif not pod.scheduled and pod.scheduling_reason == "Unschedulable" and len(revisions) > 1:
+            yield pod, pod.created
+
+
+def _words(event: Mapping[str, Any]) -> str:
+    return str(event.get("message") or event.get("note") or "")
+
+
+def _when(event: Object) -> tuple[datetime, str]:
+    """Of its last occurrence; Events of either API keep it in their own place."""
+    series = event.get("series") or {}
+    texts = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"))
+    made = event["metadata"].get("creationTimestamp", "1970-01-01T00:00:00Z")
+    moment = next((text for text in texts if text), made)
+    found = facts.time(moment)
+    assert found is not None
+    return found, str(event["metadata"].get("name", ""))

@@ -1,0 +1,196 @@
+"""What only Events tell of pods: volumes, sandboxes, and nodes that an autoscaler brings."""
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from arriero_operator.facts import PodFacts, Told
+from arriero_operator.kube.errors import Unavailable
+from arriero_operator.kube.protocol import Kind, Object, Objects
+from arriero_operator.pod_events import AGAIN, PATIENCE, PodEvents, told
+from tests.conftest import MakeOperator
+from tests.operator.reconcile.machines import machine, operator_on
+from tests.operator.reconcile.made import OLD, START, pod, ready, running
+from tests.operator.reconcile.models import events, model, patch_spec, until
+from tests.operator.reconcile.pods import Pods, now
+from tests.operator.reconcile.test_turnover import NEXT, WAIT, finish, held, serve, strategy
+from tests.support.eventually import eventually
+from tests.support.kubectl import Kubectl
+
+KEY = ("team", "tiny")
+MULTI_ATTACH = 'Multi-Attach error for volume "pvc-1" Volume is already exclusively attached to one node'
+
+
+def event(reason: str, message: str = "words", second: int = 0) -> Object:
+    """An Event as the kubelet writes it, last seen at that second."""
+    return {
+        "metadata": {"name": f"e{second}", "creationTimestamp": "2026-01-01T12:00:00Z"},
+        "reason": reason,
+        "message": message,
+        "lastTimestamp": f"2026-01-01T12:00:{second:02}Z",
+    }
+
+
+SAID: dict[str, tuple[Objects, Told]] = {
+    "nothing": ([event("Scheduled"), event("Pulling")], Told()),
+    "a volume is attached elsewhere": (
+        [event("Scheduled"), event("FailedAttachVolume", MULTI_ATTACH, 1)],
+        Told("FailedAttachVolume", MULTI_ATTACH),
+    ),
+    "the newest counts": (
+        [event("FailedMount", "later", 9), event("FailedAttachVolume", MULTI_ATTACH, 1)],
+        Told("FailedMount", "later"),
+    ),
+    "it is attached by now": ([event("FailedAttachVolume", "x", 1), event("SuccessfulAttachVolume", "", 2)], Told()),
+    "the kubelet has not seen a ConfigMap yet": (
+        [event("FailedMount", "MountVolume.SetUp failed: failed to sync configmap cache: timed out")],
+        Told(),
+    ),
+    "the network is not there": ([event("FailedCreatePodSandBox", "cni")], Told("FailedCreatePodSandBox", "cni")),
+    "a node is brought": ([event("TriggeredScaleUp")], Told(node_coming=True)),
+    "a node was brought to naught": ([event("TriggeredScaleUp"), event("NotTriggerScaleUp", "", 3)], Told()),
+}
+
+
+@pytest.mark.parametrize(("found", "wanted"), SAID.values(), ids=SAID)
+def test_events_say(found: Objects, wanted: Told) -> None:
+    assert told(found) == wanted
+    assert told(reversed(found)) == wanted
+
+
+class FakeKube:
+    """Knows Events, or fails."""
+
+    def __init__(self, *found: Object) -> None:
+        self.found: Objects | None = list(found)
+        self.asked: list[str] = []
+
+    async def events_about(self, namespace: str, uid: str) -> Objects:
+        """As Kube.events_about."""
+        self.asked.append(uid)
+        if self.found is None:
+            raise Unavailable("away")
+        return self.found
+
+    async def get(self, kind: Kind, namespace: str, name: str) -> Object:
+        """Not needed here."""
+        raise NotImplementedError
+
+    async def list(
+        self, kind: Kind, namespace: str | None = None, labels: str = "", metadata_only: bool = False
+    ) -> Objects:
+        """Not needed here."""
+        raise NotImplementedError
+
+    def follow(self, kind: Kind, namespace: str, labels: str = "") -> AsyncIterator[Object]:
+        """Not needed here."""
+        raise NotImplementedError
+
+    async def create(self, kind: Kind, obj: Object) -> Object:
+        """Not needed here."""
+        raise NotImplementedError
+
+    async def apply(
+        self, kind: Kind, obj: Object, *, manager: str, force: bool = True, subresource: str = ""
+    ) -> Object:
+        """Not needed here."""
+        raise NotImplementedError
+
+    async def try_create(self, kind: Kind, obj: Object) -> None:
+        """Not needed here."""
+        raise NotImplementedError
+
+    async def merge_patch(self, kind: Kind, namespace: str, name: str, patch: Mapping[str, Any]) -> Object:
+        """Not needed here."""
+        raise NotImplementedError
+
+    async def delete(self, kind: Kind, namespace: str, name: str, *, uid: str) -> None:
+        """Not needed here."""
+        raise NotImplementedError
+
+
+UNPLACED = pod("b", scheduled=False, scheduling_reason="Unschedulable")
+ASKED = {
+    "a pod that has a node and no sandbox for seconds": ([pod()], PATIENCE, True),
+    "one that has just got its node": ([pod()], PATIENCE - 1, False),
+    "one whose image is being pulled": ([pod(sandboxed=True, waiting="ContainerCreating")], 60, False),
+    "one that runs": ([running()], 60, False),
+    "one of which the kubelet says why": ([pod(waiting="CreateContainerConfigError")], 60, False),
+    "one without a node beside an old one": ([ready("a", OLD), UNPLACED], 0, True),
+    "one without a node that replaces nothing": ([UNPLACED], 60, False),
+    "one that is being deleted": ([pod(deleting=True)], 60, False),
+}
+
+
+@pytest.mark.parametrize(("pods", "after", "asked"), ASKED.values(), ids=ASKED)
+async def test_asked_for_are_events_of(pods: list[PodFacts], after: float, asked: bool) -> None:
+    kube = FakeKube()
+    await PodEvents(kube).refresh(KEY, pods, START + timedelta(seconds=after))
+    assert bool(kube.asked) == asked
+
+
+async def test_a_pod_is_asked_about_rarer_the_longer_it_waits_and_what_was_heard_outlives_a_failure() -> None:
+    kube, seconds = FakeKube(event("FailedMount", "no such volume")), 0.0
+    heard = PodEvents(kube, lambda: seconds)
+    while seconds < 600:
+        again = await heard.refresh(KEY, [pod()], START + timedelta(seconds=seconds))
+        assert again is not None
+        seconds += again
+        if len(kube.asked) == 1:
+            kube.found = None
+    assert heard.known(KEY, pod().uid) == Told("FailedMount", "no such volume")
+    assert 600 / 30 <= len(kube.asked) <= 600 / 30 + 60 / AGAIN
+    assert await heard.refresh(KEY, [running()], START + timedelta(seconds=600)) is None
+    assert heard.known(KEY, pod().uid) == Told()
+
+
+def write(kubectl: Kubectl, about: Object, reason: str, message: str, component: str = "kubelet") -> None:
+    """An Event about the pod."""
+    metadata = about["metadata"]
+    found = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"generateName": "e-", "namespace": kubectl.namespace},
+        "involvedObject": {"kind": "Pod", "apiVersion": "v1", **{k: metadata[k] for k in ("name", "namespace", "uid")}},
+        "reason": reason,
+        "message": message,
+        "type": "Warning",
+        "firstTimestamp": now(),
+        "lastTimestamp": now(),
+        "count": 1,
+        "source": {"component": component},
+    }
+    kubectl.run("create", "-f", "-", stdin=json.dumps(found))
+
+
+@pytest.mark.control_plane
+def test_a_volume_that_cannot_be_attached_is_told_in_the_words_of_the_event(served: Kubectl) -> None:
+    served.apply(model("tiny"))
+    pods = Pods(served, "tiny")
+    (placed,) = pods.placed()
+    write(served, placed, "FailedAttachVolume", MULTI_ATTACH, "attachdetach-controller")
+    found = until(served, "tiny", "Ready", "False", "VolumeMountFailed", timeout=15)
+    assert MULTI_ATTACH in found["message"]
+    eventually(lambda: len(events(served, "tiny", "VolumeMountFailed")) == 1)
+    pods.ready(placed)
+    until(served, "tiny", "Ready", "True", "Ready")
+
+
+@pytest.mark.control_plane
+def test_an_autoscalers_promise_of_a_node_is_waited_for(kubectl: Kubectl, operator: MakeOperator) -> None:
+    with machine(kubectl, 1) as node:
+        operator_on(operator, kubectl, node)
+        pods = serve(kubectl, surgeWaitSeconds=8, surgeWaitMaxSeconds=20)
+        patch_spec(kubectl, "tiny", NEXT)
+        eventually(lambda: len(pods.live()) == 2)
+        write(kubectl, pods.live()[1], "TriggeredScaleUp", "pod triggered scale-up", "cluster-autoscaler")
+        made = datetime.fromisoformat(pods.live()[1]["metadata"]["creationTimestamp"])
+        held(pods, 8 + WAIT - (datetime.now(UTC) - made).total_seconds())
+        assert strategy(kubectl)["maxSurge"] == 1
+        # It came to nothing: the wait for it ends.
+        eventually(lambda: strategy(kubectl)["maxSurge"] == 0, 20)
+        assert (datetime.now(UTC) - made).total_seconds() >= 20
+        finish(kubectl, pods)
