@@ -44,6 +44,9 @@ class MortalKube:
     ) -> Objects:
         return await self._read(self._kube.list(kind, namespace, labels, metadata_only))
 
+    async def events_about(self, namespace: str, uid: str) -> Objects:
+        return await self._read(self._kube.events_about(namespace, uid))
+
     async def create(self, kind: Kind, obj: Object) -> Object:
         return await self._write(self._kube.create(kind, obj))
 
