@@ -1,7 +1,6 @@
 """kubectl and helm as the demo calls them: shown to the person who watches, or quietly."""
 
 import json
-import os
 import shlex
 import subprocess
 from collections.abc import Mapping
@@ -11,8 +10,8 @@ from typing import Any
 
 from tests.demo import output
 from tests.demo.errors import DemoError
+from tests.support.kubectl import Object, environment
 
-Object = dict[str, Any]
 CHECKOUT = Path(__file__).parents[2]
 _SECONDS = 300
 
@@ -71,7 +70,5 @@ class Tools:
         return [str(self.bin / argv[0]), *argv[1:]]
 
     def context(self) -> Mapping[str, Any]:
-        """Where the commands run: in the checkout, with the cluster's kubeconfig, past any proxy."""
-        kept = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
-        path = f"{self.bin}:{kept.get('PATH', '')}"
-        return {"cwd": CHECKOUT, "env": {**kept, "PATH": path, "KUBECONFIG": str(self.kubeconfig)}}
+        """Where the commands run: in the checkout, with the cluster's kubeconfig."""
+        return {"cwd": CHECKOUT, "env": environment(self.bin, self.kubeconfig)}

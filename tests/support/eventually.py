@@ -15,8 +15,9 @@ _PAUSE = 0.05
 PATIENCE = float(os.environ.get("TEST_PATIENCE", "1"))
 
 
-def eventually(probe: Callable[[], T], timeout: float = 10.0) -> T:
-    """The first truthy answer of `probe`; an AssertionError of it counts as not yet. Fails after `timeout` seconds."""
+def eventually(probe: Callable[[], T], timeout: float = 10.0, pause: float = _PAUSE) -> T:
+    """The first truthy answer of `probe`, asked each `pause` seconds; an AssertionError of it counts as not yet. Fails
+    after `timeout` seconds."""
     deadline = time.monotonic() + timeout * PATIENCE
     while True:
         last: object
@@ -29,7 +30,7 @@ def eventually(probe: Callable[[], T], timeout: float = 10.0) -> T:
             last = error
         if time.monotonic() >= deadline:
             raise AssertionError(f"not within {timeout * PATIENCE:g} s; last: {last}")
-        time.sleep(_PAUSE)
+        time.sleep(pause)
 
 
 async def eventually_async(probe: Callable[[], T | Awaitable[T]], timeout: float = 10.0) -> T:

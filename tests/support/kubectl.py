@@ -10,6 +10,12 @@ from typing import Any
 Object = dict[str, Any]
 
 
+def environment(bin: Path, kubeconfig: Path) -> dict[str, str]:
+    """Of every program that speaks with a local cluster: those in `bin` first, and past any proxy."""
+    kept = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    return {**kept, "KUBECONFIG": str(kubeconfig), "PATH": f"{bin}:{kept.get('PATH', '')}"}
+
+
 class KubectlError(AssertionError):
     """A command failed; the text is what kubectl said."""
 
@@ -25,7 +31,7 @@ class Kubectl:
     @property
     def env(self) -> dict[str, str]:
         """The environment of every command."""
-        return {**os.environ, "KUBECONFIG": str(self.kubeconfig), "PATH": f"{self.bin}:{os.environ['PATH']}"}
+        return environment(self.bin, self.kubeconfig)
 
     def within(self, namespace: str) -> "Kubectl":
         """The same in another namespace."""
