@@ -82,6 +82,11 @@ SECRET_VARIABLES: Final[dict[str, str]] = {
 }
 """Environment variables that carry secrets of sources → the key of a Secret to use instead."""
 
+ADDRESS_VARIABLES: Final = frozenset(
+    name for keys in KEYS.values() for key in keys if key.name == _ENDPOINT for name in key.also
+)
+"""Environment variables that lead the URIs of a scheme to another host."""
+
 
 def keys(scheme: str) -> tuple[Key, ...]:
     """All keys that a source of this scheme reads; none for one that is read in place."""

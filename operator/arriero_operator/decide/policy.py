@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from arriero_api import uris
+from arriero_api.credentials import ADDRESS_VARIABLES
 from arriero_api.types import PodTemplate, Spec
 from arriero_operator.limits import Policy
 
@@ -24,6 +25,9 @@ def forbidden(spec: Spec, policy: Policy) -> Iterator[str]:
         for place, uri in _sources(spec):
             if not _begins(uri, policy.sources):
                 yield f"{place}: {uri} does not begin with one of {_listed(policy.sources)}"
+        for variable in (spec.engine.env or ()) if spec.engine else ():
+            if variable.name in ADDRESS_VARIABLES:
+                yield f"spec.engine.env: {variable.name}: sources are limited, and it leads them to another host"
 
 
 def _images(spec: Spec) -> Iterator[tuple[str, str]]:

@@ -144,6 +144,11 @@ FORBIDDEN: dict[str, tuple[Policy, Json, str]] = {
         {"lora": {"adapters": [{"name": "a", "uri": "hf://else/where"}]}},
         "spec.lora.adapters[a].uri: hf://else/where",
     ),
+    "another host for a source": (
+        Policy(sources=["hf://org/"]),
+        {"engine": {"env": [{"name": "HF_ENDPOINT", "value": "https://hub.example.org"}]}},
+        "spec.engine.env: HF_ENDPOINT",
+    ),
     "a type of Service": (
         Policy(service_types=["ClusterIP"]),
         {"service": {"type": "LoadBalancer"}},
