@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.demo.errors import DemoError
-from tests.demo.tools import Object, Tools
+from tests.demo.tools import Tools
+from tests.support.kubectl import Object
 
 NAME = "demo-client"
 NAMESPACE = "default"

@@ -12,7 +12,8 @@ from typing import Any
 from tests.demo import output
 from tests.demo.client import NAMESPACE
 from tests.demo.errors import DemoError
-from tests.demo.tools import Object, Tools
+from tests.demo.tools import Tools
+from tests.support.kubectl import Object
 
 
 @dataclass(frozen=True)

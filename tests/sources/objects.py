@@ -48,7 +48,8 @@ class Objects:
 
 @contextmanager
 def s3_server(certificates: Path | None = None) -> Iterator[Objects]:
-    """A bucket on a free port, the same for all servers of the process; over TLS, with an authority made there, where a folder is given."""
+    """A bucket on a free port, the same for all servers of the process; over TLS, with an authority made there, where a
+    folder is given."""
     pair = None
     if certificates is not None:
         pair = Authority(certificates).server("store", ("localhost", "127.0.0.1"))

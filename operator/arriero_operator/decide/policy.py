@@ -18,16 +18,10 @@ def forbidden(spec: Spec, policy: Policy) -> Iterator[str]:
     if spec.model.trust_remote_code and not policy.trust_remote_code:
         yield "spec.model.trustRemoteCode: code of models is not run"
     if policy.images is not None:
-        for place, image in _images(spec):
-            if not _begins(image, policy.images):
-                yield f"{place}: {image} does not begin with one of {_listed(policy.images)}"
+        yield from _others(_images(spec), policy.images)
     if policy.sources is not None:
-        for place, uri in _sources(spec):
-            if not _begins(uri, policy.sources):
-                yield f"{place}: {uri} does not begin with one of {_listed(policy.sources)}"
-        for variable in (spec.engine.env or ()) if spec.engine else ():
-            if variable.name in ADDRESS_VARIABLES:
-                yield f"spec.engine.env: {variable.name}: sources are limited, and it leads them to another host"
+        yield from _others(_sources(spec), policy.sources)
+        yield from _addresses(spec)
 
 
 def _images(spec: Spec) -> Iterator[tuple[str, str]]:
@@ -56,9 +50,15 @@ def _sources(spec: Spec) -> Iterator[tuple[str, str]]:
         yield f"spec.lora.adapters[{one.name}].uri", one.uri
 
 
-def _begins(text: str, allowed: Iterable[str]) -> bool:
-    return any(text.startswith(one) for one in allowed)
+def _addresses(spec: Spec) -> Iterator[str]:
+    for variable in (spec.engine.env or ()) if spec.engine else ():
+        if variable.name in ADDRESS_VARIABLES:
+            yield f"spec.engine.env: {variable.name}: sources are limited, and it leads them to another host"
 
 
-def _listed(allowed: Iterable[str]) -> str:
-    return ", ".join(allowed) or "nothing"
+def _others(found: Iterable[tuple[str, str]], allowed: Iterable[str]) -> Iterator[str]:
+    """What does not begin as it must."""
+    allowed = tuple(allowed)
+    for place, text in found:
+        if not text.startswith(allowed):
+            yield f"{place}: {text} does not begin with one of {', '.join(allowed) or 'nothing'}"

@@ -9,7 +9,8 @@ from tests.demo.acts.mend import NAME
 from tests.demo.client import NAMESPACE, url
 from tests.demo.errors import DemoError
 from tests.demo.install import Stage
-from tests.demo.tools import Object, Tools
+from tests.demo.tools import Tools
+from tests.support.kubectl import Object
 
 TOKENS = 400
 _AFTER = 20
