@@ -1,5 +1,6 @@
 """Class A of the field cases: the life cycle of operator and resource, on a real API server with fake nodes."""
 
+import json
 from typing import Any
 
 import pytest
@@ -112,6 +113,57 @@ def test_a05_a_crash_loop_tells_the_exit_code_and_last_words_in_one_event(served
     pods.ready(pod)
     until(served, "tiny", "Ready", "True", "Ready")
     assert len(events(served, "tiny", "RuntimeExited")) == 1
+
+
+INIT_FAILS: dict[str, tuple[Object, str, str]] = {
+    "ends with an error": (
+        {"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": {"exitCode": 3}}},
+        "RuntimeExited",
+        "Container 'fetch': the container ended with exit code 3",
+    ),
+    "has no image": (
+        {"state": {"waiting": {"reason": "ErrImagePull", "message": PULLS["ErrImagePull"]}}},
+        "ImagePullFailed",
+        f"Container 'fetch': failed to pull and unpack image \"{IMAGE}\"",
+    ),
+}
+
+
+@pytest.mark.parametrize(("state", "reason", "words"), INIT_FAILS.values(), ids=INIT_FAILS)
+def test_a05_a09_an_init_container_is_told_by_name_when_it(
+    served: Kubectl, state: Object, reason: str, words: str
+) -> None:
+    fetch = {"name": "fetch", "image": IMAGE}
+    served.apply(model("tiny", podTemplate={"spec": {"initContainers": [fetch]}}))
+    pods = Pods(served, "tiny")
+    (pod,) = pods.placed()
+    init = {**fetch, "imageID": "", "ready": False, "restartCount": 1, **state}
+    status = json.dumps({"status": {"initContainerStatuses": [init]}})
+    name = pod["metadata"]["name"]
+    served.run("patch", "pod", name, "--subresource=status", "--type=merge", "-p", status)
+    pods.waiting(pod, "PodInitializing", "")
+    found = until(served, "tiny", "Ready", "False", reason, timeout=5)
+    assert words in found["message"]
+    assert "podTemplate" in found["message"]
+    served.run(
+        "patch", "pod", name, "--subresource=status", "--type=merge", "-p", '{"status":{"initContainerStatuses":[]}}'
+    )
+    pods.ready(pod)
+    until(served, "tiny", "Ready", "True", "Ready")
+    assert len(events(served, "tiny", reason)) == 1
+
+
+def test_a05_a_node_that_does_not_report_any_more_is_told_and_forgotten_when_it_returns(served: Kubectl) -> None:
+    pods = serve(served)
+    (pod,) = pods.live()
+    lost = [{"type": "Ready", "status": "False"}, {"type": "ContainersReady", "status": "True"}]
+    patch = json.dumps({"status": {"conditions": lost}})
+    served.run("patch", "pod", pod["metadata"]["name"], "--subresource=status", "--type=strategic", "-p", patch)
+    found = until(served, "tiny", "Ready", "False", "NodeLost", timeout=5)
+    assert pod["spec"]["nodeName"] in found["message"]
+    until(served, "tiny", "Available", "False", "NoReadyReplica")
+    pods.ready(pod)
+    until(served, "tiny", "Ready", "True", "Ready", timeout=5)
 
 
 @pytest.mark.parametrize("reason", PULLS)

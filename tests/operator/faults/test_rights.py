@@ -43,6 +43,18 @@ def a_whole_life(behind: MakeBehind, way: Proxy, kubectl: Kubectl) -> None:
         eventually(lambda: not old & names(kubectl, "controllerrevisions"), 20)
         assert names(kubectl, "service") == {"other"}
         eventually(lambda: not names(kubectl, "poddisruptionbudget"))
+        # A node ends a pod, and the next revision finds no place beside the one that serves.
+        (failed,) = names(kubectl, "pod")
+        kubectl.run(
+            "patch", "pod", failed, "--subresource=status", "--type=merge", "-p", '{"status":{"phase":"Failed"}}'
+        )
+        eventually(lambda: failed not in names(kubectl, "pod"), 20)
+        until(kubectl, "tiny", "Ready", "True", "Ready", timeout=30)
+        patch_spec(kubectl, "tiny", {"resources": {"limits": {"nvidia.com/gpu": 4000}}})
+        until(kubectl, "tiny", "Ready", "False", "AcceleratorsNeverFit", timeout=20)
+        patch_spec(kubectl, "tiny", {"resources": None})
+        until(kubectl, "tiny", "Ready", "True", "Ready", timeout=30)
+        eventually(lambda: len(names(kubectl, "pod")) == 1, 20)
         # The operator is not told of a pod's change, and finds it by itself.
         (pod,) = names(kubectl, "pod")
         watches.mode = "deaf"

@@ -26,9 +26,9 @@ class ScriptedRuntime:
 @contextmanager
 def scripted_runtime() -> Iterator[ScriptedRuntime]:
     """A runtime at a loopback address of its own."""
-    number = next(_numbers)
     # Addresses of several test processes at once do not meet.
-    runtime = ScriptedRuntime(f"127.{100 + os.getpid() % 100}.{number // 250}.{1 + number % 250}")
+    process, place = divmod(os.getpid(), 100)
+    runtime = ScriptedRuntime(f"127.{100 + place}.{process % 256}.{1 + next(_numbers) % 250}")
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

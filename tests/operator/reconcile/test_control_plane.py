@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from arriero_api.contract import Shutdown
+from arriero_api.contract import Registrations, Shutdown
 from tests.cluster import ControlPlane
 from tests.conftest import MakeOperator
 from tests.operator.reconcile.models import events, model, patch_spec, read, until
@@ -188,6 +188,17 @@ def test_two_models_never_share_a_name(served: Kubectl) -> None:
     until(served, "second", "NamesRegistered", "False", "Registering", timeout=15)
 
 
+def test_an_older_model_takes_no_name_from_a_younger_one_by_an_edit(served: Kubectl) -> None:
+    serve(served, "older")
+    serve(served, "younger", model={"uri": "hf://org/tiny", "aliases": ["chat"]})
+    patch_spec(served, "older", {"model": {"uri": "hf://org/tiny", "aliases": ["chat"]}})
+    until(served, "older", "Ready", "False", "NameConflict")
+    until(served, "older", "Available", "True")
+    until(served, "younger", "Ready", "True", "Ready")
+    (file,) = served.items("configmap", "arriero.dev/model=older")
+    assert [one.name for one in Registrations.from_json(file["data"]["registrations.json"]).names] == ["older"]
+
+
 def test_nothing_is_written_at_rest(kubectl: Kubectl, operator: MakeOperator, control_plane: ControlPlane) -> None:
     process = operator()
     serve(kubectl)
@@ -241,11 +252,21 @@ def test_a_ready_model_whose_pod_crashes_is_not_ready_and_recovers(served: Kubec
     pods = serve(served)
     (pod,) = pods.live()
     pods.waiting(pod, "CrashLoopBackOff", "back-off", {"exitCode": 137, "reason": "OOMKilled"})
-    until(served, "tiny", "Ready", "False", "OOMKilled")
-    until(served, "tiny", "Available", "False", "NoReadyReplica")
+    until(served, "tiny", "Ready", "False", "OOMKilled", timeout=5)
+    until(served, "tiny", "Available", "False", "NoReadyReplica", timeout=5)
     eventually(lambda: len(events(served, "tiny", "OOMKilled")) == 1)
     pods.ready(pod)
-    until(served, "tiny", "Ready", "True", "Ready")
+    until(served, "tiny", "Ready", "True", "Ready", timeout=5)
+
+
+def test_ready_falls_within_five_seconds_also_where_nothing_tells_why_and_returns(served: Kubectl) -> None:
+    pods = serve(served)
+    (pod,) = pods.live()
+    pods.run(pod)
+    until(served, "tiny", "Ready", "False", timeout=5)
+    until(served, "tiny", "Available", "False", "NoReadyReplica", timeout=5)
+    pods.ready(pod)
+    until(served, "tiny", "Ready", "True", "Ready", timeout=5)
 
 
 @pytest.mark.parametrize("name", ["7b-chat", "a.b.c", f"llama-3.1-{'x' * 70}-eu"])

@@ -226,6 +226,8 @@ def test_pods_on_different_commits_are_not_ready_together(served: Kubectl) -> No
         pods.ready(second, other.ip)
         found = until(served, "tiny", "Ready", "False", "CommitMismatch")
         assert second["metadata"]["name"] in found["message"]
+        # What the first pod resolved is the revision's, whatever the branch has become meanwhile.
+        assert registrations(served).commit == read(served, "tiny")["status"]["model"]["revision"] == COMMIT
         other.status = replace(other.status, commit=COMMIT)
 
 
