@@ -1,25 +1,30 @@
 """Children are brought into their wanted state: created, adopted or put right by server-side apply.
 
 What was applied is remembered with how the object looked right after; an object that still looks so costs no request.
-Objects of others are left alone.
+An operator that starts anew reads it off the object. Objects of others are left alone.
 """
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from arriero_api import labels
 from arriero_api.contract import Failure
+from arriero_operator import facts, marks
 from arriero_operator.cache import Cache
 from arriero_operator.diagnose.failures import failure
 from arriero_operator.diagnose.refusals import refused
 from arriero_operator.kube.errors import Conflict, Forbidden, Invalid, NotFound
-from arriero_operator.kube.protocol import MODELS, Kind, Kube, Object
-from arriero_operator.render.children import Owner, canonical
+from arriero_operator.kube.protocol import CLAIMS, MODELS, SERVICES, Kind, Kube, Object
+from arriero_operator.render.children import Owner
 
 _SYSTEM_ANNOTATIONS: Final = "deployment.kubernetes.io/"
+_MERGEABLE: Final = (SERVICES, CLAIMS)
+"""Kinds in which somebody else's object could take up ours without a conflict. Of the others the name holds a hash, or
+their selector is one field, so that to apply without force is refused."""
+_YOUNG: Final = timedelta(minutes=1)
 
 
 class ChildProblem(Exception):
@@ -46,6 +51,8 @@ class Part:
 
 @dataclass(slots=True)
 class _Applied:
+    """What is in force of each manager, by its digest, and how the object looked then."""
+
     model: str
     intents: dict[str, str] = field(default_factory=dict)
     looks: str = ""
@@ -66,20 +73,24 @@ class Applier:
         """
         name = parts[0].intent["metadata"]["name"]
         place = (kind.kind, owner.namespace, name)
-        live = self._cache.get(kind, owner.namespace, name) or await self._look(kind, owner.namespace, name)
+        live = self._cache.get(kind, owner.namespace, name)
+        if live is None and kind in _MERGEABLE:
+            live = await self._look(kind, owner.namespace, name)
         if live is None:
             await self._confirm(owner)
             self._applied[place], live = await self._open(owner, kind, parts)
         else:
             _check(owner, kind, live)
-        memory = self._applied.setdefault(place, _Applied(owner.name))
+        if place not in self._applied and live is not None:
+            self._applied[place] = _recalled(owner, live, parts)
+        memory = self._applied[place]
         same = live is not None and memory.looks == looks(live)
-        for part in parts:
-            digest = _digest(part.intent)
-            if same and memory.intents.get(part.manager) == digest:
-                continue
-            live = await self._apply(kind, part.intent, part.manager)
-            memory.intents[part.manager] = digest
+        wanted = [part for part in parts if not same or memory.intents.get(part.manager) != marks.digest(part.intent)]
+        if wanted and live is not None and labels.OPENED in (live["metadata"].get("annotations") or {}):
+            wanted = [*_settling(live, parts), *parts]
+        for part in wanted:
+            live = await self._apply(kind, part, [part])
+            memory.intents[part.manager] = marks.digest(part.intent)
         assert live is not None
         memory.looks = looks(live)
         return live
@@ -100,16 +111,15 @@ class Applier:
 
         Raises ChildProblem and Leaving, as `_check`, for one that is not this model's.
         """
-        opening = next((part for part in parts if part.opening is not None), parts[0])
-        intent = opening.opening or opening.intent
+        whole = next((part for part in parts if part.opening is not None), parts[0])
         try:
-            made = await self._apply(kind, intent, opening.manager, force=False)
+            made = await self._apply(kind, whole, parts, force=False)
         except Conflict:
-            found = await self._look(kind, owner.namespace, intent["metadata"]["name"])
+            found = await self._look(kind, owner.namespace, whole.intent["metadata"]["name"])
             if found is not None:
                 _check(owner, kind, found)
             return _Applied(owner.name), found
-        return _Applied(owner.name, {opening.manager: _digest(intent)}, looks(made)), made
+        return _Applied(owner.name, {part.manager: marks.digest(part.intent) for part in parts}, looks(made)), made
 
     async def _look(self, kind: Kind, namespace: str, name: str) -> Object | None:
         """Live: a foreign object is not in the cache, which holds labelled ones only."""
@@ -119,15 +129,28 @@ class Applier:
             return None
 
     async def _confirm(self, owner: Owner) -> None:
-        """Nothing is made for a model that is gone, of which the event may still be on its way. Raises Leaving."""
+        """Nothing is made for a model that is gone, of which the event may still be on its way. Raises Leaving.
+
+        A young one is not asked for: what is made for one that went so soon goes with it, as its owner is absent.
+        """
+        known = self._cache.get(MODELS, owner.namespace, owner.name)
+        born = facts.time(known["metadata"].get("creationTimestamp")) if known is not None else None
+        if born is not None and datetime.now(UTC) - born < _YOUNG:
+            return
         model = await self._look(MODELS, owner.namespace, owner.name)
         if model is None or model["metadata"]["uid"] != owner.uid or "deletionTimestamp" in model["metadata"]:
             raise Leaving(f"the model {owner.name} is gone")
 
-    async def _apply(self, kind: Kind, intent: Object, manager: str, *, force: bool = True) -> Object:
+    async def _apply(self, kind: Kind, part: Part, told: Sequence[Part], *, force: bool = True) -> Object:
+        """Apply one part, or the opening for all that are `told`, with their digests."""
+        opens = not force and len(told) > 1
+        intent = part.opening if opens and part.opening is not None else part.intent
         where = f"{kind.kind} {intent['metadata']['name']}"
+        intent = marks.marked(intent, {one.manager: marks.digest(one.intent) for one in told})
+        if opens:
+            intent["metadata"]["annotations"][labels.OPENED] = "true"
         try:
-            return await self._kube.apply(kind, intent, manager=manager, force=force)
+            return await self._kube.apply(kind, intent, manager=part.manager, force=force)
         except Invalid as error:
             raise ChildProblem(refused(where, error.message, intent)) from error
         except Forbidden as error:
@@ -138,8 +161,23 @@ class Applier:
             raise ChildProblem(failure("ChildRefused", f"{where}: {error.message}"), 30.0) from error
 
 
-def _digest(intent: Object) -> str:
-    return hashlib.sha256(canonical(intent).encode()).hexdigest()
+def _recalled(owner: Owner, live: Object, parts: Sequence[Part]) -> _Applied:
+    """What the object tells of the parts that are in force."""
+    held = {part.manager: marks.digest(part.intent) for part in parts if marks.holds(live, part.manager, part.intent)}
+    return _Applied(owner.name, held, looks(live))
+
+
+def _settling(live: Object, parts: Sequence[Part]) -> list[Part]:
+    """The parts other than the one that made the object for all, with what it has: each becomes an owner of its own
+    fields before the one lets go of them, which would fall back to the API server's defaults otherwise."""
+    return [Part(part.manager, _as_is(live, part.intent)) for part in parts if part.opening is None]
+
+
+def _as_is(live: Any, said: Any) -> Any:
+    """The fields of `said`, with the values of `live`; what is not a field of both stays as it is said."""
+    if isinstance(said, Mapping) and isinstance(live, Mapping):
+        return {key: _as_is(live[key], value) if key in live else value for key, value in said.items()}
+    return said if live is None or isinstance(live, list) else live
 
 
 def looks(live: Mapping[str, Any]) -> str:

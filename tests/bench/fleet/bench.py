@@ -134,6 +134,7 @@ async def restart(operator: OperatorProcess, log: AuditLog) -> Object:
     seconds = await quiet(operator) - begun
     usage, requests = Usage.of(operator.pid), Requests.of(log, operator.user)
     return {
+        "requests": {f"{verb} {resource}": count for (verb, resource), count in sorted(requests.counts.items())},
         "seconds": seconds,
         "cpu_seconds": usage.cpu,
         "writes": requests.writes,

@@ -27,6 +27,7 @@ class _Handler(BaseHTTPRequestHandler):
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 512
+    allow_reuse_port = True
 
     def verify_request(self, request: object, client_address: object) -> bool:
         """Fake pods have loopback addresses; nobody else is answered."""

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -103,13 +104,54 @@ async def test_a_child_that_somebody_edited_is_put_right() -> None:
     assert server.writes == 2
 
 
-async def test_after_a_restart_an_own_child_is_adopted_by_one_write() -> None:
+def anew(server: FakeApiServer, cache: Cache) -> Applier:
+    """The applier of an operator that has just started."""
+    return Applier(CachedKube(server, cache), cache)
+
+
+async def test_after_a_restart_an_equal_child_is_not_written_again() -> None:
     server, cache, applier = made()
     await applier.ensure(OWNER, SERVICES, [part()])
-    fresh = Applier(CachedKube(server, cache), cache)
-    await fresh.ensure(OWNER, SERVICES, [part()])
-    await fresh.ensure(OWNER, SERVICES, [part()])
+    await anew(server, cache).ensure(OWNER, SERVICES, [part()])
+    assert server.writes == 1
+
+
+async def test_a_child_that_somebody_edited_while_the_operator_was_away_is_put_right() -> None:
+    server, cache, applier = made()
+    live = await applier.ensure(OWNER, SERVICES, [part()])
+    cache.put(SERVICES, server.put(SERVICES, live | {"spec": {**live["spec"], "selector": {"other": "pods"}}}))
+    again = await anew(server, cache).ensure(OWNER, SERVICES, [part()])
+    assert again["spec"] == live["spec"]
     assert server.writes == 2
+
+
+async def test_what_is_wanted_no_more_is_taken_back_although_the_operator_was_away() -> None:
+    server, cache, applier = made()
+    await applier.ensure(OWNER, SERVICES, [Part("arriero", service.service(OWNER, Service(labels={"team": "a"})))])
+    again = await anew(server, cache).ensure(OWNER, SERVICES, [part()])
+    assert "team" not in again["metadata"]["labels"]
+    assert server.writes == 2
+
+
+async def test_what_the_api_server_adds_or_writes_in_its_own_way_costs_no_write_after_a_restart() -> None:
+    server, cache, applier = made()
+    containers = [{"name": "a", "resources": {"limits": {"cpu": "2000m"}}, "args": ["x"]}]
+    intent = part().intent | {"spec": {"containers": containers, "volumes": [{"name": "v", "emptyDir": {}}]}}
+    live = await applier.ensure(OWNER, SERVICES, [Part("arriero", intent)])
+    added = [{"name": "injected"}, {**containers[0], "resources": {"limits": {"cpu": "2"}}, "stdin": False}]
+    cache.put(SERVICES, server.put(SERVICES, live | {"spec": {**live["spec"], "containers": added}}))
+    await anew(server, cache).ensure(OWNER, SERVICES, [Part("arriero", intent)])
+    assert server.writes == 1
+
+
+async def test_a_young_model_is_not_asked_for_before_its_children_are_made() -> None:
+    server, cache, applier = made()
+    del server.objects[(MODELS.kind, "tiny")]
+    born = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    metadata = {"name": "tiny", "namespace": "team", "uid": "uid-1", "resourceVersion": "1", "creationTimestamp": born}
+    cache.put(MODELS, {"metadata": metadata, "spec": {}})
+    await applier.ensure(OWNER, SERVICES, [part()])
+    assert server.writes == 1
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from arriero_operator.apply import Applier, ChildProblem, Part
 from arriero_operator.cache import Cache
 from arriero_operator.cached_kube import CachedKube
 from arriero_operator.kube.adapter import ApiServer
-from arriero_operator.kube.errors import NotFound
 from arriero_operator.kube.protocol import DEPLOYMENTS, SERVICES, Kind, Object, Objects
 from arriero_operator.render import children, names, service
 from arriero_operator.render.children import Owner
@@ -23,7 +22,7 @@ pytestmark = pytest.mark.control_plane
 
 
 class Meddler(Unasked):
-    """An API server on which somebody makes `foreign` right after the operator has found that it is not there."""
+    """An API server on which somebody makes `foreign` right before the operator makes its own."""
 
     def __init__(self, kube: ApiServer, kubectl: Kubectl, foreign: Object) -> None:
         self._kube = kube
@@ -32,11 +31,7 @@ class Meddler(Unasked):
 
     async def get(self, kind: Kind, namespace: str, name: str) -> Object:
         """As Kube.get."""
-        try:
-            return await self._kube.get(kind, namespace, name)
-        except NotFound:
-            self._kubectl.run("create", "-f", "-", stdin=json.dumps(self._foreign))
-            raise
+        return await self._kube.get(kind, namespace, name)
 
     async def list(
         self, kind: Kind, namespace: str | None = None, labels: str = "", metadata_only: bool = False
@@ -52,6 +47,8 @@ class Meddler(Unasked):
         self, kind: Kind, obj: Object, *, manager: str, force: bool = True, subresource: str = ""
     ) -> Object:
         """As Kube.apply."""
+        if not force:
+            self._kubectl.run("create", "-f", "-", stdin=json.dumps(self._foreign))
         return await self._kube.apply(kind, obj, manager=manager, force=force, subresource=subresource)
 
     async def merge_patch(self, kind: Kind, namespace: str, name: str, patch: Mapping[str, Any]) -> Object:
