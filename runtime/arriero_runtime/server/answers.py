@@ -131,7 +131,7 @@ def not_ready(phase: str, progress: str) -> Refusal:
 def nothing_registered(*, native: bool) -> Refusal:
     """Nobody has registered a model; said as each API says it of an unknown one."""
     words = "No model is registered here; POST /v1/models registers one."
-    return Refusal(400 if native else 404, "NotFoundError", words)
+    return Refusal(400 if native else 404, INVALID, words)
 
 
 def stopping() -> Refusal:

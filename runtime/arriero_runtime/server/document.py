@@ -9,7 +9,6 @@ from arriero_runtime.engine.protocol import Send
 from arriero_runtime.server.answers import reply
 from arriero_runtime.server.routes import OPEN, PLAIN
 
-PATH: Final = "/openapi.json"
 _KEY: Final = "apiKey"
 
 

@@ -26,6 +26,8 @@ from arriero_runtime.server.wish import Model, Wish
 _LAST_WORDS_SECONDS: Final = 2.0
 _REMEMBERED: Final = 1000
 """Names that were unregistered: to do so again is no error."""
+_NAMES: Final = 256
+"""Of one model at a time: each is kept with what its registration said, and told in every list."""
 DIMENSION: Final = "embedding_dimension"
 Drain = Callable[[Engine], Awaitable[Drained]]
 log = logging.getLogger(__name__)
@@ -76,6 +78,8 @@ class Registry:
         if not resident.is_of(wish.model):
             raise refusals.occupied(wish.shown, next(iter(resident.wishes.values())).shown, self._life.phase)
         before = resident.wishes.get(wish.name)
+        if before is None and len(resident.wishes) >= _NAMES:
+            raise refusals.too_many(_NAMES)
         resident.wishes[wish.name] = wish
         self._past.pop(wish.name, None)
         self._tell(resident)

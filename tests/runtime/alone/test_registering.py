@@ -52,6 +52,21 @@ async def test_calls_that_come_while_a_model_loads_share_the_load(tmp_path: Path
         assert sorted(await one.names()) == ["alias", "mine"]
 
 
+async def test_a_model_has_so_many_names_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arriero_runtime.server.registry._NAMES", 2)
+    async with alone(tmp_path) as one:
+        assert [(await one.register(name)).status_code for name in ("a", "b", "c", "b")] == [200, 200, 409, 200]
+        assert sorted(await one.names()) == ["a", "b"]
+        await one.unregister("a")
+        assert (await one.register("c")).status_code == 200
+
+
+async def test_a_refused_registration_has_the_type_that_openai_clients_know_for_its_status(tmp_path: Path) -> None:
+    async with alone(tmp_path) as one:
+        assert error_of(await one.unregister("mine"))["type"] == "invalid_request_error"
+        assert error_of(await one.server.chat("mine"))["type"] == "invalid_request_error"
+
+
 @pytest.mark.parametrize("loaded", [True, False])
 async def test_another_model_is_refused_in_words_while_one_is_there_or_on_its_way(tmp_path: Path, loaded: bool) -> None:
     async with alone(tmp_path, loads=loaded) as one:
