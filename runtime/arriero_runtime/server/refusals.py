@@ -61,8 +61,8 @@ def stopping() -> RegistrationRefused:
 
 
 def failed(found: Failure) -> RegistrationRefused:
-    """The model could not be loaded: 400 where trying again cannot mend that, 503 where it may. The type of the error is
-    the reason of the catalogue."""
+    """The model could not be loaded: 400 where trying again cannot mend that, 503 where it may. The error's type is the
+    reason of the catalogue."""
     words = f"{found.reason}: {found.message} {found.remedy}"
     if reasons.reason(found.reason).permanent:
         return _refused(400, words, kind=found.reason)
