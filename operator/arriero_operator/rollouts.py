@@ -4,12 +4,13 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from arriero_api import labels
 from arriero_operator.cache import Cache
 from arriero_operator.decide import rollback, rollout
 from arriero_operator.decide.plan import retry_of
+from arriero_operator.decide.references import one_node
 from arriero_operator.decide.turnover import Turnover
 from arriero_operator.diagnose.model import model_failure
 from arriero_operator.keys import Key
@@ -18,8 +19,6 @@ from arriero_operator.kube.protocol import CLAIMS, Kube
 from arriero_operator.observe import deployment_of
 from arriero_operator.revisions import Rejection, Revision
 from arriero_operator.rounds import Round
-
-_ONE: Final = frozenset({"ReadWriteOnce", "ReadWriteOncePod"})
 
 
 class Rollouts:
@@ -110,8 +109,8 @@ class Rollouts:
             except NotFound:
                 absent = True  # what the scheduler says of it is told
                 continue
-            modes = set(claim.get("spec", {}).get("accessModes") or ())
-            if modes and modes <= _ONE:
+            modes = claim.get("spec", {}).get("accessModes") or ()
+            if one_node(modes):
                 words = f"the claim {name!r} may be mounted by one pod or node only ({', '.join(sorted(modes))})"
         if not absent:
             self._exclusive[key] = (revision.hash, words)
