@@ -20,11 +20,15 @@ from arriero_operator.kube.protocol import Kube, Object
 
 _log = logging.getLogger(__name__)
 
-PATIENCE: Final = 5.0
+PATIENCE: Final = 8.0
 """Seconds after which a pod that has a node should have a sandbox there."""
 AGAIN: Final = 5.0
 _LONGEST: Final = 30.0
 """Seconds between questions about a pod: a half of what it has waited, within these bounds."""
+
+_REST: Final = 10
+"""How many times as long as the last answer took nobody is asked about: to find the Events of one pod the API server
+reads all of its namespace."""
 
 _PROMISED: Final = ("TriggeredScaleUp", "Nominated")
 _NOT_PROMISED: Final = ("NotTriggerScaleUp", "FailedScaleUp", "FailedToScaleUpGroup", "ScaleUpTimedOut")
@@ -46,6 +50,8 @@ class PodEvents:
     kube: Kube
     clock: Callable[[], float] = time.monotonic
     _heard: dict[Key, dict[str, _Heard]] = field(default_factory=dict)
+    _free: float = float("-inf")
+    """From when on the next question may be asked."""
 
     def known(self, key: Key, uid: str) -> Told:
         """What was last heard of the pod."""
@@ -64,21 +70,28 @@ class PodEvents:
                 continue
             pause = min(_LONGEST, max(AGAIN, waited / 2))
             heard = known.get(pod.uid)
-            if heard is None or self.clock() - heard.asked >= pause:
+            due = heard is None or self.clock() - heard.asked >= pause
+            if due and self.clock() >= self._free:
                 heard = _Heard(self.clock(), await self._ask(key[0], pod, heard.told if heard else Told()))
-            kept[pod.uid] = heard
-            waits.append(max(0.1, pause - (self.clock() - heard.asked)))
+            if heard is not None:
+                kept[pod.uid] = heard
+            since_asked = self.clock() - heard.asked if heard is not None else pause
+            waits.append(pause - since_asked if since_asked < pause else pause)
         if kept:
             self._heard[key] = kept
         return min(waits, default=None)
 
     async def _ask(self, namespace: str, pod: PodFacts, before: Told) -> Told:
         """Nothing else waits for an answer that does not come: what was heard `before` stands."""
+        began, self._free = self.clock(), float("inf")
         try:
             return told(await self.kube.events_about(namespace, pod.uid))
         except KubeError as error:
             _log.warning("Events not read", extra={"pod": pod.name, "error": error.message})
             return before
+        finally:
+            now = self.clock()
+            self._free = now + _REST * (now - began)
 
     def forget(self, key: Key) -> None:
         """The model is gone."""

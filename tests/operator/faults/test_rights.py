@@ -16,6 +16,19 @@ from tests.support.proxy import Proxy
 pytestmark = pytest.mark.control_plane
 
 
+LOST = {
+    "pods": "Pod",
+    "deployments": "Deployment",
+    "services": "Service",
+    "configmaps": "ConfigMap",
+    "controllerrevisions": "ControllerRevision",
+    "poddisruptionbudgets": "PodDisruptionBudget",
+    "networkpolicies": "NetworkPolicy",
+    "persistentvolumeclaims": "PersistentVolumeClaim",
+}
+"""Kinds of which changes are lost."""
+
+
 def names(kubectl: Kubectl, kind: str) -> set[str]:
     """Names of all objects of a kind that are the model's."""
     return {one["metadata"]["name"] for one in kubectl.items(kind, "arriero.dev/model=tiny")}
@@ -29,12 +42,18 @@ def repaired(operator: OperatorProcess) -> set[str]:
 def a_whole_life(behind: MakeBehind, way: Proxy, kubectl: Kubectl) -> None:
     """A model goes through all that its operator has a right for, a lost event included."""
     guarded = operator_settings(kubectl.namespace)["networkPolicies"] | {"enabled": True}
-    watches = Watches("pods")
+    watches = Watches()
     with way.fault(watches.fault):
         operator = behind(tuned={"resync.PERIOD": 2.0}, networkPolicies=guarded)
         serve(kubectl, replicas=2)
         kubectl.apply(model("kept", cache={"claimTemplate": {"size": "1Gi"}}))
         eventually(lambda: kubectl.items("persistentvolumeclaims", "arriero.dev/model=kept"))
+        # The operator is not told of what changes, and finds it by itself.
+        watches.mode = "deaf"
+        kubectl.run("label", ",".join(LOST), "-l", "arriero.dev/model", "seen=late")
+        kubectl.run("label", "inferencemodel", "tiny", "seen=late")
+        eventually(lambda: repaired(operator) >= {"InferenceModel", *LOST.values()}, 30)
+        watches.mode = ""
         patch_spec(kubectl, "tiny", {"model": {"aliases": ["chat"]}})
         eventually(lambda: "chat" in {one["name"] for one in read(kubectl, "tiny")["status"]["names"]})
         old = names(kubectl, "controllerrevisions")
@@ -55,12 +74,6 @@ def a_whole_life(behind: MakeBehind, way: Proxy, kubectl: Kubectl) -> None:
         patch_spec(kubectl, "tiny", {"resources": None})
         until(kubectl, "tiny", "Ready", "True", "Ready", timeout=30)
         eventually(lambda: len(names(kubectl, "pod")) == 1, 20)
-        # The operator is not told of a pod's change, and finds it by itself.
-        (pod,) = names(kubectl, "pod")
-        watches.mode = "deaf"
-        kubectl.run("label", "pod", pod, "seen=late")
-        eventually(lambda: "Pod" in repaired(operator), 30)
-        watches.mode = ""
         operator.stop()
     behind()
     eventually(lambda: not names(kubectl, "networkpolicy"), 20)
