@@ -5,6 +5,7 @@ must not change them.
 """
 
 from collections import OrderedDict, defaultdict
+from collections.abc import Iterable
 from typing import Any, Final
 
 from arriero_api import labels
@@ -12,6 +13,7 @@ from arriero_api.labels import DEFAULT_CLASS
 from arriero_operator.kube.protocol import CHILDREN, MODELS, PODS, Kind, Object
 from arriero_operator.last_words import LastWords
 from arriero_operator.owners import class_of, selector
+from arriero_operator.rivals import Rivals
 
 CACHED: Final = (MODELS, *CHILDREN, PODS)
 
@@ -37,6 +39,7 @@ class Cache:
         self._by_stem: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
         self._deleted: OrderedDict[str, int] = OrderedDict()
         self.last_words = LastWords()
+        self._rivals = Rivals()
 
     def put(self, kind: Kind, obj: Object) -> bool:
         """Keep the pruned object. False when something newer, or the object's deletion, was seen before.
@@ -59,6 +62,8 @@ class Cache:
         self._objects[kind.kind][place] = pruned
         if stem := _stem(pruned):
             self._by_stem[(kind.kind, place[0], stem)].add(place[1])
+        if kind is MODELS:
+            self._rivals.put(pruned)
         return True
 
     def drop(self, kind: Kind, namespace: str, name: str, uid: str, version: str = "") -> None:
@@ -79,6 +84,8 @@ class Cache:
             del self._objects[kind.kind][(namespace, name)]
             if kind is PODS:
                 self.last_words.gone(known)
+            if kind is MODELS:
+                self._rivals.drop(namespace, name)
 
     def get(self, kind: Kind, namespace: str, name: str) -> Object | None:
         """The object as last seen, or None."""
@@ -106,6 +113,11 @@ class Cache:
         found = self._objects[MODELS.kind]
         return [found[place] for place in sorted(found) if namespace in (None, place[0])]
 
+    def rivals(self, namespace: str, names: Iterable[str]) -> list[Object]:
+        """The InferenceModels of the namespace that ask for one of these served names or hold it."""
+        found = self._objects[MODELS.kind]
+        return [found[(namespace, model)] for model in self._rivals.of(namespace, names)]
+
     def all(self, kind: Kind) -> list[Object]:
         """All objects of the kind."""
         return list(self._objects[kind.kind].values())
@@ -122,6 +134,8 @@ class Cache:
             return False
         self._unindex(kind, known)
         del self._objects[kind.kind][place]
+        if kind is MODELS:
+            self._rivals.drop(*place)
         return True
 
     def _unindex(self, kind: Kind, obj: Object) -> None:

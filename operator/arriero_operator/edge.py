@@ -119,8 +119,45 @@ def _session(info: kopf.ConnectionInfo, watches: Watches) -> aiohttp.ClientSessi
     return aiohttp.ClientSession(connector=connector, headers=info.as_http_headers(), trace_configs=[trace])
 
 
+class _NoDiff(kopf.DiffBaseStorage):
+    """Nothing is remembered of an object: Kopf's own storage copies each object of each event to compare it."""
+
+    def build(self, *, body: kopf.Body, extra_fields: Any = None) -> kopf.BodyEssence:
+        """Nothing of it."""
+        return kopf.BodyEssence({})
+
+    def fetch(self, *, body: kopf.Body) -> kopf.BodyEssence | None:
+        """Nothing was stored."""
+        return None
+
+    def store(self, *, body: kopf.Body, patch: kopf.Patch, essence: kopf.BodyEssence) -> None:
+        """Nothing to store."""
+
+
+class _NoProgress(kopf.ProgressStorage):
+    """Handlers of events have no progress."""
+
+    def fetch(self, *, key: Any, body: kopf.Body) -> None:
+        """Nothing was stored."""
+
+    def store(self, *, key: Any, record: Any, body: kopf.Body, patch: kopf.Patch) -> None:
+        """Nothing to store."""
+
+    def purge(self, *, key: Any, body: kopf.Body, patch: kopf.Patch) -> None:
+        """Nothing to remove."""
+
+    def touch(self, *, body: kopf.Body, patch: kopf.Patch, value: Any) -> None:
+        """Nothing to change."""
+
+    def clear(self, *, essence: kopf.BodyEssence) -> kopf.BodyEssence:
+        """As it is."""
+        return essence
+
+
 def _settings(selector: str) -> kopf.OperatorSettings:
     settings = kopf.OperatorSettings()
+    settings.persistence.diffbase_storage = _NoDiff()
+    settings.persistence.progress_storage = _NoProgress()
     # Nothing of the cluster is listed but what is watched.
     settings.scanning.disabled = True
     for kind in CACHED:

@@ -6,7 +6,7 @@ from importlib import metadata
 from typing import Final
 
 from arriero_operator.cache import Cache
-from arriero_operator.decide import acceptance
+from arriero_operator.decide import acceptance, claims
 from arriero_operator.decide.acceptance import Asked
 from arriero_operator.decide.plan import Plan, plan
 from arriero_operator.imagerolls import ImageRolls
@@ -54,9 +54,10 @@ class Planner:
         self._needed.pop(key, None)
 
     def _planned(self, observed: Observed, asked: Asked, seen: Seen, *, rolling: bool = False) -> Plan:
-        neighbours = self._cache.models(observed.key[0])
+        names = (one.name for one in claims.wanted_names(observed.owner.name, asked.spec))
+        rivals = self._cache.rivals(observed.key[0], names)
         stored = revisions_of(self._cache, observed)
-        return plan(observed.owner, observed.model, asked, neighbours, stored, VERSION, seen, rolling)
+        return plan(observed.owner, observed.model, asked, rivals, stored, VERSION, seen, rolling)
 
     def _rolling(self, observed: Observed, asked: Asked, seen: Seen, found: Plan) -> Plan:
         """The same with the profile's image, where it is the model's turn."""

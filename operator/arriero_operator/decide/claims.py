@@ -59,7 +59,7 @@ def claim(obj: Mapping[str, Any]) -> Claim | None:
     adapters = ((obj["spec"].get("lora") or {}).get("adapters")) or ()
     own = model.get("name") or metadata["name"]
     wanted = frozenset({own, *(model.get("aliases") or ()), *(one["name"] for one in adapters)})
-    return Claim(metadata["name"], metadata["creationTimestamp"], wanted, held)
+    return Claim(metadata["name"], metadata.get("creationTimestamp", ""), wanted, held)
 
 
 def conflicts(mine: Claim, others: Iterable[Claim]) -> dict[str, Loss]:

@@ -71,7 +71,7 @@ def plan(
     owner: Owner,
     model: Mapping[str, Any],
     asked: Asked,
-    neighbours: Iterable[Mapping[str, Any]],
+    rivals: Iterable[Mapping[str, Any]],
     stored: Iterable[Mapping[str, Any]],
     operator: str,
     seen: Seen = _NOTHING,
@@ -79,12 +79,12 @@ def plan(
 ) -> Plan:
     """The plan for `model`, whose typed spec is in `asked`.
 
-    `neighbours` are the InferenceModels of the namespace, `stored` the model's ControllerRevisions, `operator` the
-    version that renders a new revision, `seen` what was found of what the spec refers to. `rolling`: it is the model's
+    `rivals` are the InferenceModels that claim one of its names, `stored` the model's ControllerRevisions, `operator`
+    the version that renders a new revision, `seen` what was found of what the spec refers to. `rolling`: it is its
     turn to get the profile's image.
     """
     names = claims.wanted_names(owner.name, asked.spec)
-    lost = lost_names(model, neighbours)
+    lost = lost_names(model, rivals)
     profile = asked.profile.name if asked.profile else ""
     refused = asked.refused or seen.refused or _nameless(names, lost)
     if refused is not None or asked.inputs is None:
@@ -111,10 +111,10 @@ def retry_of(model: Mapping[str, Any]) -> str:
     return str((model["metadata"].get("annotations") or {}).get(labels.RETRY, ""))
 
 
-def lost_names(model: Mapping[str, Any], neighbours: Iterable[Mapping[str, Any]]) -> dict[str, Loss]:
+def lost_names(model: Mapping[str, Any], rivals: Iterable[Mapping[str, Any]]) -> dict[str, Loss]:
     """Names of `model` that another model of the namespace has a better right to."""
     mine = claims.claim(model) or claims.claim({**model, "status": {}})
-    others = [one for one in neighbours if one["metadata"]["uid"] != model["metadata"]["uid"]]
+    others = [one for one in rivals if one["metadata"]["uid"] != model["metadata"]["uid"]]
     claimed = [found for other in others if (found := claims.claim(other)) is not None]
     return claims.conflicts(mine, claimed) if mine is not None else {}
 
