@@ -5,7 +5,7 @@ PYTHON ?= python3
 PY := .venv/bin/python
 NAME ?= control-plane
 
-.PHONY: help demo demo-down control-plane cluster cluster-down images test test-full lint format generate locks
+.PHONY: help demo demo-down control-plane cluster cluster-down images test test-full bench lint format generate locks
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -56,3 +56,8 @@ test: .venv/.ready ## the suite: pure, control plane, node, a few real engines
 
 test-full: .venv/.ready ## everything, also what is slow
 	@$(PYTEST) --full
+
+# NAMES="start control" for some of them, PAIRS=… for how many times.
+PAIRS ?= 10
+bench: .venv/.ready ## all benchmarks, about an hour (NAMES=… for some of them; docs/benchmarks.md)
+	@$(PY) -m tests.bench --pairs=$(PAIRS) $(NAMES)

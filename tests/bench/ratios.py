@@ -26,7 +26,11 @@ class Ratio:
 
 def ratio(pairs: Sequence[tuple[float, float]]) -> Ratio:
     """Of (reference, measured) pairs: measured / reference. The same pairs give the same interval."""
-    found = [measured / reference for reference, measured in pairs]
+    return spread([measured / reference for reference, measured in pairs])
+
+
+def spread(found: Sequence[float]) -> Ratio:
+    """The median of values, with its interval. The same values give the same interval."""
     source = random.Random(0)
     medians = sorted(statistics.median(source.choices(found, k=len(found))) for _ in range(_RESAMPLES))
     return Ratio(statistics.median(found), medians[int(_RESAMPLES * 0.025)], medians[int(_RESAMPLES * 0.975) - 1])

@@ -1,0 +1,130 @@
+"""Starts both servers, keeps them running side by side, and prints the tables."""
+
+import argparse
+import contextlib
+import json
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from tests.bench.bare import Bare
+from tests.bench.parts import of_tree
+from tests.bench.serving import free, report
+from tests.bench.serving.rounds import Client, Round, Server, client, interleaved, one
+from tests.bench.serving.sides import BARE, NATIVE, OPENAI, SIDES, Work, real_works, tiny_works
+from tests.models import smollm2, tiny
+from tests.support.real_runtime import START_SECONDS, RealRuntime
+
+_ENGINE: Final = ("--max-model-len=1024", "--max-num-seqs=256", "--no-enable-prefix-caching")
+_IDLE_SECONDS: Final = 5.0
+
+
+@contextlib.contextmanager
+def servers(model: Path) -> Iterator[Mapping[str, Server]]:
+    """Side → its server; the runtime's two routes have one."""
+    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
+        folders = [Path(name, part) for part in ("bare", "ours")]
+        for folder in folders:
+            folder.mkdir()
+        bare = Bare(folders[0], model, engine=_ENGINE)
+        stack.callback(bare.clean)
+        bare.until_ready()
+        ours = RealRuntime(folders[1], model, engine=_ENGINE)
+        stack.callback(ours.clean)
+        ours.until_ready(START_SECONDS)
+        runtime = Server(ours.serve_port, of_tree(ours.process.pid))
+        yield {BARE: Server(bare.port, of_tree(bare.process.pid)), OPENAI: runtime, NATIVE: runtime}
+        ours.stop()
+        ours.ended(60)
+
+
+@contextlib.contextmanager
+def free_servers(model: Path) -> Iterator[Mapping[str, Server]]:
+    """The same with an engine that costs nothing."""
+    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
+        found = []
+        for part, start in (("bare", free.bare), ("ours", free.ours)):
+            folder = Path(name, part)
+            folder.mkdir()
+            process = start(folder, model, _ENGINE)
+            stack.callback(process.clean)
+            process.until_ready()
+            found.append(Server(process.port, of_tree(process.process.pid)))
+        yield {BARE: found[0], OPENAI: found[1], NATIVE: found[1]}
+
+
+def measure(asked: argparse.Namespace, client: Client, found: Mapping[str, Server]) -> list[Any]:
+    """Print a table for each kind of work; all rounds."""
+    works = (real_works if asked.model == "smollm2" else tiny_works)(asked.streams)
+    everything = []
+    for work in works:
+        rounds = interleaved(asked.sides, partial(_turn, client, found, work), asked.pairs)
+        print(report.table(work, rounds), flush=True)
+        taken = {side: [asdict(each) for each in of_side] for side, of_side in rounds.items()}
+        everything.append({"work": asdict(work), "rounds": taken})
+    return everything
+
+
+def _turn(client: Client, found: Mapping[str, Server], work: Work, side: str) -> Round:
+    return one(client, found[side], SIDES[side], work)
+
+
+def rest(found: Mapping[str, Server]) -> str:
+    """What the servers use while nobody asks them anything: it would go into the other's rounds."""
+    before = {name: found[name].parts.cpu() for name in (BARE, OPENAI)}
+    time.sleep(_IDLE_SECONDS)
+    words = []
+    for name, cpu in before.items():
+        now = found[name].parts.cpu()
+        words += [f"{name}: {part} {(now[part] - cpu[part]) / _IDLE_SECONDS:.2%}" for part in sorted(cpu)]
+    return f"CPU at rest: {'; '.join(words)}\n"
+
+
+def memory(found: Mapping[str, Server]) -> str:
+    """A table of what the processes hold, once for each server."""
+    lines = ["| MB resident (shared pages in proportion) | part | resident | in proportion |", "|---|---|---|---|"]
+    for name in (BARE, OPENAI):
+        server = found[name]
+        resident, proportional = server.parts.resident(), server.parts.memory()
+        lines += [f"| {name} | {part} | {resident[part]:.0f} | {proportional[part]:.0f} |" for part in sorted(resident)]
+    return "\n".join([*lines, ""])
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(part) for part in text.split(",")]
+
+
+def _sides(text: str) -> Sequence[str]:
+    return [name for name in SIDES if any(name.startswith(part) for part in text.split(","))]
+
+
+def main() -> None:
+    """As its arguments say."""
+    parser = argparse.ArgumentParser(prog="tests.bench.serving", description=__doc__)
+    parser.add_argument(
+        "--model", choices=("tiny", "smollm2", "free"), default="tiny", help="free: an engine that costs nothing"
+    )
+    parser.add_argument("--pairs", type=int, default=12)
+    parser.add_argument("--streams", type=_numbers, default=[1, 32, 256], help="at once, with commas between them")
+    parser.add_argument("--sides", type=_sides, default=list(SIDES), help="beginnings of: " + ", ".join(SIDES))
+    parser.add_argument("--json", type=Path, help="a file for all rounds")
+    asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the servers are ended
+    start = free_servers if asked.model == "free" else servers
+    with start(smollm2() if asked.model == "smollm2" else tiny()) as found, client() as load:
+        print(f"model: {asked.model}; ratios: more than 1 is better than the other side\n")
+        print(rest(found), flush=True)
+        rounds = measure(asked, load, found)
+        print(memory(found))
+    if asked.json:
+        asked.json.write_text(json.dumps(rounds))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""Rounds of load on running servers, interleaved."""
+
+import contextlib
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+from tests.bench.parts import Parts
+from tests.bench.serving.client import Answer, Order
+from tests.bench.serving.sides import Side, Work
+
+_REST_SECONDS: Final = 0.4
+"""After a round: threads of the engine that turn while they wait for work have stopped by then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What the client found, and the CPU-seconds of the server by part."""
+
+    answer: Answer
+    cpu: Mapping[str, float]
+
+    @property
+    def all_cpu(self) -> float:
+        return sum(self.cpu.values())
+
+
+class Client:
+    """The load generator's process; also a context that ends it."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.bench.serving.client"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=Path(__file__).parents[3],
+        )
+
+    def run(self, order: Order) -> Answer:
+        """One round. Raises RuntimeError when the client ends, having said why on its standard error."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        print(json.dumps(asdict(order)), file=self._process.stdin, flush=True)
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError("the load generator has ended")
+        return Answer(**json.loads(line))
+
+
+@contextlib.contextmanager
+def client() -> Iterator[Client]:
+    """A load generator, ended at the end."""
+    found = Client()
+    try:
+        yield found
+    finally:
+        found._process.kill()
+        found._process.wait()
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server that is ready."""
+
+    port: int
+    parts: Parts
+
+
+def one(client: Client, server: Server, side: Side, work: Work) -> Round:
+    """One round on one side."""
+    body = json.dumps(side.body(work.tokens, work.streamed))
+    order = Order(
+        server.port, side.path, body, work.requests, work.streams, work.streamed, before=1 if work.streamed else 0
+    )
+    before = server.parts.cpu()
+    answer = client.run(order)
+    after = server.parts.cpu()
+    time.sleep(_REST_SECONDS)
+    return Round(answer, {part: after[part] - before[part] for part in after})
+
+
+def interleaved(sides: Sequence[str], turn: Callable[[str], Round], pairs: int) -> dict[str, list[Round]]:
+    """One round of every side for each pair, which of them is first changing with each; one more before them that does
+    not count."""
+    found: dict[str, list[Round]] = {side: [] for side in sides}
+    for number in range(-1, pairs):
+        first = number % len(sides)
+        for side in (*sides[first:], *sides[:first]):
+            taken = turn(side)
+            if number >= 0:
+                found[side].append(taken)
+    return found
