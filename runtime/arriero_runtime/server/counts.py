@@ -5,7 +5,7 @@ No label takes a value that a client has chosen: paths and methods are those of 
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -114,8 +114,8 @@ class Status:
         self._send = send
         self.code = 0
 
-    async def send(self, message: Message) -> None:
+    def send(self, message: Message) -> Awaitable[None]:
         """The same."""
         if message["type"] == "http.response.start":
             self.code = message["status"]
-        await self._send(message)
+        return self._send(message)

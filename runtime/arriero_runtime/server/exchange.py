@@ -44,7 +44,8 @@ class Exchange:
         self._closing = closing
         self._voice = voice
         self._abort = abort
-        self._sending = asyncio.Lock()
+        self._under_way = 0
+        self._quiet: asyncio.Future[None] | None = None
         self._cut: asyncio.Future[Refusal] = asyncio.get_running_loop().create_future()
         self._started = False
         self._stream = False
@@ -83,8 +84,11 @@ class Exchange:
 
     async def _bounded_last_words(self, refusal: Refusal) -> None:
         try:
-            async with asyncio.timeout(LAST_WORDS_SECONDS), self._sending:
-                # What the application was just sending is through: nothing of it can come after the last words.
+            async with asyncio.timeout(LAST_WORDS_SECONDS):
+                if self._under_way:
+                    # What the application is just sending goes first: nothing of it can come after the last words.
+                    self._quiet = asyncio.get_running_loop().create_future()
+                    await self._quiet
                 await self._last_words(refusal)
         except TimeoutError:
             log.info("a client does not read the end of its request: its connection is ended")
@@ -123,27 +127,34 @@ class Exchange:
         return message
 
     async def _outgoing(self, message: Message) -> None:
-        async with self._sending:
-            self._refuse_after_cut()
-            await self._forward(message)
-            self._refuse_after_cut()
-
-    def _refuse_after_cut(self) -> None:
+        # For every token of every stream: no more calls than it needs.
         if self._cut.done():
-            raise OSError("the request was ended")
-
-    async def _forward(self, message: Message) -> None:
+            raise _ended()
         if message["type"] == "http.response.start":
-            self._started = True
-            headers = list(message.get("headers", []))
-            self._stream = any(
-                name.lower() == b"content-type" and value.startswith(b"text/event-stream") for name, value in headers
-            )
-            if self._closing:
-                message = {**message, "headers": [*headers, (b"connection", b"close")]}
-        await self._send(message)
-        if message["type"] == "http.response.body" and not message.get("more_body", False):
-            self._ended = True
+            message = self._begun(message)
+        self._under_way += 1
+        try:
+            await self._send(message)
+            if message["type"] == "http.response.body" and not message.get("more_body", False):
+                self._ended = True
+        finally:
+            self._under_way -= 1
+            if self._quiet is not None and not self._under_way and not self._quiet.done():
+                self._quiet.set_result(None)
+        if self._cut.done():
+            raise _ended()
+
+    def _begun(self, message: Message) -> Message:
+        self._started = True
+        headers = list(message.get("headers", []))
+        self._stream = any(
+            name.lower() == b"content-type" and value.startswith(b"text/event-stream") for name, value in headers
+        )
+        return {**message, "headers": [*headers, (b"connection", b"close")]} if self._closing else message
+
+
+def _ended() -> OSError:
+    return OSError("the request was ended")
 
 
 def _note(task: "asyncio.Future[None]") -> None:

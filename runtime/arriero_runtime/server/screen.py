@@ -8,7 +8,7 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
@@ -74,11 +74,11 @@ class Screen:
                 given = True
                 return {"type": "http.request", "body": body, "more_body": False}
 
-            async def answered(message: Message) -> None:
+            def answered(message: Message) -> Awaitable[None]:
                 turn.end()
-                await send(message)
+                return send(message)
 
-            await app(scope, replay, answered)
+            await app(scope, replay, answered if turn.held else send)
 
 
 class _Turn:
@@ -87,13 +87,13 @@ class _Turn:
 
     def __init__(self, lock: asyncio.Lock | None) -> None:
         self._lock = lock
-        self._held = False
+        self.held = False
         self._began = 0.0
 
     async def __aenter__(self) -> Self:
         if self._lock is not None:
             await self._lock.acquire()
-            self._held = True
+            self.held = True
             self._began = time.monotonic()
         return self
 
@@ -102,9 +102,9 @@ class _Turn:
 
     def end(self) -> None:
         """Harmless when repeated. After a long turn the next one waits until all else has had its own."""
-        if self._lock is None or not self._held:
+        if self._lock is None or not self.held:
             return
-        self._held = False
+        self.held = False
         if time.monotonic() - self._began > _LONG_SECONDS:
             # The loop's own clock stood still meanwhile; it goes right from its next round on.
             loop = asyncio.get_running_loop()

@@ -4,7 +4,7 @@ well and then says only that it failed."""
 import ast
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from arriero_runtime.engine.protocol import AsgiApp, Message, Receive, Scope, Send
@@ -50,6 +50,7 @@ class _Answer:
         self._first = b""
         self._error: bytearray | None = None
         self._over = False
+        self._through = False
 
     async def receive(self) -> Message:
         message = await self._receive()
@@ -57,7 +58,13 @@ class _Answer:
             self._request = message.get("body", b"")
         return message
 
-    async def send(self, message: Message) -> None:
+    def send(self, message: Message) -> Awaitable[None]:
+        # For every token of every stream: what has begun well goes through as it is.
+        if self._through and not message.get("body", b"").startswith(_ERROR_EVENT):
+            return self._send(message)
+        return self._look_at(message)
+
+    async def _look_at(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self._head = message
             if message["status"] >= 400:
@@ -85,6 +92,7 @@ class _Answer:
                 return
             await self._send(self._head)
             self._head = None
+            self._through = True
             message = {**message, "body": self._first + data}
         await self._send(message)
 
