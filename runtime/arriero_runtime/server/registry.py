@@ -7,7 +7,7 @@ nothing.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from arriero_api.contract import Failure, NameKind, Phase, Registration, Registrations
@@ -28,6 +28,11 @@ _REMEMBERED: Final = 1000
 """Names that were unregistered: to do so again is no error."""
 _NAMES: Final = 256
 """Of one model at a time: each is kept with what its registration said, and told in every list."""
+_VAGUE: Final = ("EngineDied", "EngineFailed")
+"""What the engine's processes tell in the log alone."""
+_LOG_KNOWS: Final = (
+    "The server's log says why. Register the model again; where it ends so again, mend what the log tells."
+)
 DIMENSION: Final = "embedding_dimension"
 Drain = Callable[[Engine], Awaitable[Drained]]
 log = logging.getLogger(__name__)
@@ -136,9 +141,12 @@ class Registry:
             return refusals.withdrawn()
         except StartError as error:
             found = error.failure
+            if found.reason in _VAGUE:
+                found = replace(found, remedy=_LOG_KNOWS)
         except Exception as error:
             log.exception("the start failed")
-            found = failure("EngineFailed", f"{type(error).__name__}: {error}", self._life.phase)
+            words = f"{type(error).__name__}: {error}"
+            found = failure("EngineFailed", words, self._life.phase, remedy=_LOG_KNOWS)
         else:
             assert self._resident is not None
             self._resident.watch = self._tasks.start(self._watch(engine))
@@ -155,8 +163,8 @@ class Registry:
             dispatcher.refusing = True
             dispatcher.cut_all(engine_gone())
             await dispatcher.idle(_LAST_WORDS_SECONDS)
-            words = "The engine's process has ended: register the model again."
-            await self._clear(failure("EngineDied", words, self._life.phase))
+            words = "The engine's process has ended."
+            await self._clear(failure("EngineDied", words, self._life.phase, remedy=_LOG_KNOWS))
         finally:
             self._leaving = None
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from arriero_api.contract import Phase
+from arriero_api.contract import Phase, Shutdown
 from tests.models import smollm2, tiny
 from tests.models.edited import Tensors, edited, without
 from tests.runtime.alone.real import AloneRuntime, alone_runtime, engine_titles
@@ -28,10 +28,10 @@ def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AloneRuntime]:
         yield found
 
 
-def refused(runtime: AloneRuntime, model: Path) -> dict[str, Any]:
+def refused(runtime: AloneRuntime, model: Path, status: int = 400) -> dict[str, Any]:
     """The error; afterwards nothing is left."""
     answer = runtime.register("broken", model)
-    assert answer.status_code == 400, answer.text
+    assert answer.status_code == status, answer.text
     assert runtime.names() == []
     assert engine_titles(runtime) == []
     told = runtime.status()
@@ -113,8 +113,9 @@ def test_heads_that_the_engine_has_no_attention_for_never_serve(runtime: AloneRu
     model = edited(
         tiny(), tmp_path / "m", lambda tensors: None, num_attention_heads=4, num_key_value_heads=4, head_dim=16
     )
-    error = refused(runtime, model)
-    assert error["type"] in ("ModelUnsupported", "NoUsableAnswer")
+    error = refused(runtime, model, status=503)
+    assert (error["type"], "The server's log says why" in error["message"]) == ("EngineDied", True)
+    assert "Unsupported CPU attention configuration: head_dim=16" in runtime.text()
 
 
 def test_a_text_model_can_be_registered_for_embeddings(runtime: AloneRuntime) -> None:
@@ -147,4 +148,4 @@ def test_an_engine_that_dies_is_cleared_away_and_another_can_come(runtime: Alone
 def test_it_stops_cleanly_with_a_model(runtime: AloneRuntime) -> None:
     runtime.stop()
     assert runtime.ended(60) == 0
-    assert runtime.message() == "" or "ShutdownComplete" in runtime.message()
+    assert Shutdown.from_json(runtime.message()) == Shutdown(0, 0)

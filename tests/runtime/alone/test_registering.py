@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from arriero_api.contract import Phase
+from arriero_runtime.engine.protocol import FirstAnswer
 from arriero_runtime.failing import start_error
 from tests.runtime.alone.harness import alone, message_of
 from tests.runtime.server.harness import error_of
+from tests.runtime.server.scripted import ScriptedEngine
 from tests.support.eventually import eventually_async
 
 
@@ -177,6 +179,20 @@ async def test_an_engine_that_answers_garbage_is_given_away_again(tmp_path: Path
         assert (await one.register("mine")).status_code == 200
 
 
+async def test_an_engine_that_its_first_question_ends_is_told_with_where_its_cause_stands(tmp_path: Path) -> None:
+    class Dies(ScriptedEngine):
+        async def first_answer(self) -> FirstAnswer:
+            self.errored = True
+            raise RuntimeError("see above")
+
+    async with alone(tmp_path, engine=Dies()) as one:
+        refused = await one.register("mine")
+        assert (refused.status_code, error_of(refused)["type"]) == (503, "EngineDied")
+        assert "The server's log says why" in message_of(refused)
+        assert "pod" not in message_of(refused)
+        assert one.phase is Phase.EMPTY
+
+
 async def test_unregistering_a_model_that_loads_ends_the_load(tmp_path: Path) -> None:
     async with alone(tmp_path, loads=False) as one:
         registering = asyncio.ensure_future(one.register("mine"))
@@ -199,6 +215,7 @@ async def test_a_dead_engine_is_cleared_away_and_the_next_registration_starts_an
         told = one.server.statuses[-1]
         assert told.failure is not None
         assert told.failure.reason == "EngineDied"
+        assert "log says why" in told.failure.remedy
         assert await one.names() == []
         one.server.engine.errored = False
         assert (await one.register("mine")).status_code == 200
