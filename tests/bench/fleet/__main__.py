@@ -37,16 +37,19 @@ async def measure(count: int, storm: int) -> Object:
         try:
             for index in range(-(-count * 2 // objects.NODE_PODS)):
                 await kube.create(NODES, objects.node(f"fleet-{index}"))
-            with tempfile.TemporaryDirectory() as folder, Runtimes():
-                return await _measure(plane, kube, Path(folder), count, storm)
+            served = _namespace(plane, "served")
+            with tempfile.TemporaryDirectory() as folder, Runtimes(served):
+                return await _measure(plane, kube, served, Path(folder), count, storm)
         finally:
             await kube.close()
     finally:
         plane.stop()
 
 
-async def _measure(plane: ControlPlane, kube: ApiServer, folder: Path, count: int, storm: int) -> Object:
-    served, bare = (_namespace(plane, name) for name in ("served", "bare"))
+async def _measure(
+    plane: ControlPlane, kube: ApiServer, served: Kubectl, folder: Path, count: int, storm: int
+) -> Object:
+    bare = _namespace(plane, "bare")
     operator = OperatorProcess(served, folder, operator_settings("served"), operator_kubeconfig(served, folder))
     operator.start()
     try:
