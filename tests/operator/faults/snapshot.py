@@ -45,7 +45,8 @@ def _plain(kind: Kind, obj: Object) -> Object:
         leaving = "deletionTimestamp" in obj["metadata"]
         return {"revision": metadata["labels"][labels.REVISION], "is": [conditions.get("Ready"), told, leaving]}
     metadata["ownerReferences"] = [owner | {"uid": ""} for owner in metadata.get("ownerReferences", ())]
-    annotations = obj["metadata"].get("annotations") or {}
+    annotations = {key: _said(key, text) for key, text in (obj["metadata"].get("annotations") or {}).items()}
+    annotations.pop(labels.OPENED, None)  # gone with the first write after the object was made, if there is one
     managers = sorted({one["manager"] for one in obj["metadata"]["managedFields"] if "arriero" in one["manager"]})
     metadata |= {"annotations": annotations, "managers": managers}
     plain = {key: value for key, value in obj.items() if key not in ("metadata", "status", "apiVersion", "kind")}
@@ -57,3 +58,8 @@ def _plain(kind: Kind, obj: Object) -> Object:
     elif kind is not MODELS:
         status = {}
     return {"metadata": metadata, "status": status, **plain}
+
+
+def _said(annotation: str, text: str) -> str:
+    """Digests are of intents that name the namespace and the owner's uid."""
+    return "DIGEST" if annotation.startswith(labels.DIGEST_PREFIX) else text
