@@ -51,7 +51,7 @@ async def test_the_watch_logs_in_again_before_its_token_ends_and_misses_nothing(
     monkeypatch.setattr(edge, "LOGIN_LASTS", timedelta(seconds=1))
     settings = edge._settings("")
     settings.watching.server_timeout = 1
-    monkeypatch.setattr(edge, "_settings", lambda: settings)
+    monkeypatch.setattr(edge, "_settings", lambda _: settings)
     kubeconfig = operator_kubeconfig(kubectl, tmp_path)
     reads: list[str] = []
     identity = Credentials.identity
