@@ -87,13 +87,13 @@ def test_an_unknown_repository_is_named_with_its_remedy(kubectl: Kubectl, apply:
     assert _warnings(kubectl, "misspelt", "ModelNotFound") == 1
 
 
-def test_a_gated_repository_is_unauthorized(kubectl: Kubectl, apply: list[str], hub: RemoteHub) -> None:
+def test_a_gated_repository_is_told(kubectl: Kubectl, apply: list[str], hub: RemoteHub) -> None:
     hub.add_repo(GATED, smollm2_folder(), gated=True)
     model = _failing(kubectl, apply, "gated", {"model": {"uri": f"hf://{GATED}"}})
     ready = condition(model, "Ready")
-    assert (ready["status"], ready["reason"]) == ("False", "Unauthorized")
+    assert (ready["status"], ready["reason"]) == ("False", "ModelGated")
     assert GATED in ready["message"]
-    assert _warnings(kubectl, "gated", "Unauthorized") == 1
+    assert _warnings(kubectl, "gated", "ModelGated") == 1
 
 
 def test_an_unknown_flag_is_named(kubectl: Kubectl, apply: list[str]) -> None:
