@@ -77,6 +77,7 @@ def _state(kubectl: Kubectl, name: str) -> str | None:
     return next((n["state"] for n in names if n["name"] == name), None)
 
 
+@pytest.mark.full
 def test_a_scale_down_lets_the_streams_of_both_pods_end(smollm2: Start, two_replicas: list[str]) -> None:
     with streams("smollm2", two_replicas) as open_streams:
         smollm2.kubectl.run("scale", "im/smollm2", "--replicas=1")
@@ -106,6 +107,7 @@ def test_a_service_deleted_by_hand_is_back_within_five_seconds(smollm2: Start) -
     eventually(lambda: kubectl.exists("service", "smollm2"), 5)
 
 
+@pytest.mark.full
 def test_a_node_is_drained_of_a_pod_when_its_stream_has_ended_and_the_model_waits_for_a_node(smollm2: Start) -> None:
     kubectl = smollm2.kubectl
     (address,) = _addresses(smollm2)
