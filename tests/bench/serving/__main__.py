@@ -59,16 +59,19 @@ def free_servers(model: Path) -> Iterator[Mapping[str, Server]]:
         yield {BARE: found[0], OPENAI: found[1], NATIVE: found[1]}
 
 
-def measure(asked: argparse.Namespace, client: Client, found: Mapping[str, Server]) -> list[Any]:
-    """Print a table for each kind of work; all rounds."""
+def measure(asked: argparse.Namespace, client: Client, found: Mapping[str, Server]) -> None:
+    """Print a table for each kind of work; all rounds go to a file, if there is to be one."""
     works = (real_works if asked.model == "smollm2" else tiny_works)(asked.streams)
-    everything = []
+    everything: list[Any] = []
     for work in works:
+        if asked.kind not in ("both", "streams" if work.streamed else "answers"):
+            continue
         rounds = interleaved(asked.sides, partial(_turn, client, found, work), asked.pairs)
         print(report.table(work, rounds), flush=True)
         taken = {side: [asdict(each) for each in of_side] for side, of_side in rounds.items()}
         everything.append({"work": asdict(work), "rounds": taken})
-    return everything
+        if asked.json:
+            asked.json.write_text(json.dumps(everything))
 
 
 def _turn(client: Client, found: Mapping[str, Server], work: Work, side: str) -> Round:
@@ -113,17 +116,16 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=12)
     parser.add_argument("--streams", type=_numbers, default=[1, 32, 256], help="at once, with commas between them")
     parser.add_argument("--sides", type=_sides, default=list(SIDES), help="beginnings of: " + ", ".join(SIDES))
+    parser.add_argument("--kind", choices=("streams", "answers", "both"), default="both")
     parser.add_argument("--json", type=Path, help="a file for all rounds")
     asked = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the servers are ended
     start = free_servers if asked.model == "free" else servers
     with start(smollm2() if asked.model == "smollm2" else tiny()) as found, client() as load:
-        print(f"model: {asked.model}; ratios: more than 1 is better than the other side\n")
+        print(f"model: {asked.model}; ratios: more than 1 is better than the other side\n", flush=True)
         print(rest(found), flush=True)
-        rounds = measure(asked, load, found)
+        measure(asked, load, found)
         print(memory(found))
-    if asked.json:
-        asked.json.write_text(json.dumps(rounds))
 
 
 if __name__ == "__main__":
