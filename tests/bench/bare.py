@@ -26,8 +26,14 @@ class Process:
         self.port = port
         self.log = folder / "server.log"
         with self.log.open("wb") as log:
+            # A session of its own, as the runtime gives its server: the kernel shares out the processors by session.
             self.process = subprocess.Popen(
-                [str(environment.PYTHON), *command], env=dict(variables), stdout=log, stderr=log, cwd=folder
+                [str(environment.PYTHON), *command],
+                env=dict(variables),
+                stdout=log,
+                stderr=log,
+                cwd=folder,
+                start_new_session=True,
             )
 
     def until_ready(self, seconds: float = START_SECONDS) -> None:

@@ -5,13 +5,16 @@ for each stream, kept for the whole round, as the usual clients do. It takes apa
 """
 
 import asyncio
+import contextlib
 import json
+import os
 import re
 import statistics
 import sys
 import time
 from array import array
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Final
 
 _TOKENS: Final = re.compile(rb'"(?:completion_tokens|metric": ?"completion_tokens", ?"value)": ?(\d+)')
@@ -168,8 +171,17 @@ def _marks(values: "array[float]") -> tuple[float, float]:
     return statistics.median(values) * 1000, statistics.quantiles(values, n=100, method="inclusive")[98] * 1000
 
 
+def _go_first() -> None:
+    """Where that is allowed: a client that waits for a processor would see events late, and several at once."""
+    with contextlib.suppress(OSError):
+        os.nice(-10)
+    with contextlib.suppress(OSError):
+        Path("/proc/self/autogroup").write_text("-10")
+
+
 def main() -> None:
     """Until the input ends."""
+    _go_first()
     for line in sys.stdin:
         answer = asyncio.run(run(Order(**json.loads(line))))
         print(json.dumps(asdict(answer)), flush=True)

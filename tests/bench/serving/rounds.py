@@ -40,6 +40,7 @@ class Client:
             stdout=subprocess.PIPE,
             text=True,
             cwd=Path(__file__).parents[3],
+            start_new_session=True,
         )
 
     def run(self, order: Order) -> Answer:
