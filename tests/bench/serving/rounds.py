@@ -14,8 +14,8 @@ from tests.bench.parts import Parts
 from tests.bench.serving.client import Answer, Order
 from tests.bench.serving.sides import Side, Work
 
-_REST_SECONDS: Final = 0.4
-"""After a round: threads of the engine that turn while they wait for work have stopped by then."""
+_REST_SECONDS: Final = 1.3
+"""After a round: the engine's processes turn for about a second after their last work, at the cost of the other side."""
 
 
 @dataclass(frozen=True, slots=True)
