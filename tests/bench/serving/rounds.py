@@ -15,7 +15,7 @@ from tests.bench.serving.client import Answer, Order
 from tests.bench.serving.sides import Side, Work
 
 _REST_SECONDS: Final = 1.3
-"""After a round: the engine's processes turn for about a second after their last work, at the cost of the other side."""
+"""After a round: the engine's processes turn for about a second after work, at the cost of the other side."""
 
 
 @dataclass(frozen=True, slots=True)
