@@ -55,6 +55,11 @@ class _Looked:
     at: float
     wait: float
 
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """A claim's access modes."""
+        return tuple(((self.found or {}).get("spec") or {}).get("accessModes") or ())
+
 
 class Outside:
     """Looks things up for models, and calls `changed` with the model's key when one of them has changed."""
@@ -79,6 +84,11 @@ class Outside:
         found = [await self._find(key[0], one) for one in looked]
         return judge(found, replicas)
 
+    async def claim_modes(self, namespace: str, name: str) -> tuple[str, ...] | None:
+        """Access modes of a claim; None where it is not there. Raises KubeError."""
+        looked = await self._lookup(CLAIMS, namespace, name)
+        return None if looked.found is None else looked.modes
+
     def forget(self, key: Key) -> None:
         """The model is gone."""
         self._want(key, ())
@@ -95,9 +105,8 @@ class Outside:
             content = {} if keys is None or one.followed else {k: v for k, v in keys.items() if one.key in ("", k)}
             return Found(one, there, json.dumps(content, sort_keys=True) if content else "")
         looked = await self._lookup(KINDS[one.kind], "" if one.kind in CLASSES else namespace, one.name)
-        modes = ((looked.found or {}).get("spec") or {}).get("accessModes") or ()
         gone = looked.found is None
-        return Found(one, not gone, "", tuple(modes), looked.wait if gone else None)
+        return Found(one, not gone, "", looked.modes, looked.wait if gone else None)
 
     async def _keys(self, kind: Kind, namespace: str, name: str) -> dict[str, str] | None:
         """A hash for each key of the object's data; None where it is not there."""
@@ -137,7 +146,9 @@ class Outside:
         except NotFound:
             obj = None
         wait = min(_LONGEST, known.wait * 2) if known is not None and known.found is None else _AGAIN
-        looked = self._looked[place] = _Looked(obj, now, wait)
+        looked = _Looked(obj, now, wait)
+        if place in self._interest:  # what no model refers to would never be forgotten
+            self._looked[place] = looked
         return looked
 
     def _tell(self, place: _Place) -> None:

@@ -33,6 +33,8 @@ class Planner:
         self._cache = cache
         self._settings = settings
         self._outside = Outside(kube, settings.reads, changed)
+        self.claim_modes = self._outside.claim_modes
+        """What `Outside` says of a claim's access modes."""
         self._rolls = ImageRolls(cache, settings, changed)
         self._trials = Trials(kube)
         self._needed: dict[Key, tuple[str, tuple[Reference, ...]]] = {}

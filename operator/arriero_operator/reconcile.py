@@ -55,7 +55,7 @@ class Reconciler:
         self._clock = clock
         self._registrations = LiveRegistrations(kube, cache)
         self._children = Children(kube, cache, self._registrations, settings)
-        self._rollouts = Rollouts(kube, cache)
+        self._rollouts = Rollouts(cache, self._planner.claim_modes)
         self._reporter = Reporter(kube)
         self._farewells = Farewells(kube, cache, self._now)
 

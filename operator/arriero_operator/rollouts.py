@@ -1,7 +1,7 @@
 """Rollouts under way: how pods are replaced, and since when none is terminating, which the cluster does not tell."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -14,19 +14,20 @@ from arriero_operator.decide.references import one_node
 from arriero_operator.decide.turnover import Turnover
 from arriero_operator.diagnose.model import model_failure
 from arriero_operator.keys import Key
-from arriero_operator.kube.errors import NotFound
-from arriero_operator.kube.protocol import CLAIMS, Kube
 from arriero_operator.observe import deployment_of
 from arriero_operator.revisions import Rejection, Revision
 from arriero_operator.rounds import Round
+
+ClaimModes = Callable[[str, str], Awaitable[Sequence[str] | None]]
+"""Access modes of the claim in that namespace of that name; None where it is not there."""
 
 
 class Rollouts:
     """Decides how pods are replaced."""
 
-    def __init__(self, kube: Kube, cache: Cache, clock: Callable[[], float] = time.monotonic) -> None:
-        self._kube = kube
+    def __init__(self, cache: Cache, claim_modes: ClaimModes, clock: Callable[[], float] = time.monotonic) -> None:
         self._cache = cache
+        self._claim_modes = claim_modes
         self._clock = clock
         self._settled: dict[Key, float] = {}
         self._exclusive: dict[Key, tuple[str, str]] = {}
@@ -104,13 +105,10 @@ class Rollouts:
             return words
         words, absent = "", False
         for name in claims_of(revision.template):
-            try:
-                claim = await self._kube.get(CLAIMS, key[0], name)
-            except NotFound:
+            modes = await self._claim_modes(key[0], name)
+            if modes is None:
                 absent = True  # what the scheduler says of it is told
-                continue
-            modes = claim.get("spec", {}).get("accessModes") or ()
-            if one_node(modes):
+            elif one_node(modes):
                 words = f"the claim {name!r} may be mounted by one pod or node only ({', '.join(sorted(modes))})"
         if not absent:
             self._exclusive[key] = (revision.hash, words)

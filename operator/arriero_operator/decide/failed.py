@@ -20,7 +20,7 @@ _WAITS: Final = (0, 10, 40, 160, 300)
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """So many pods are asked for up to that time, which are those whose containers run."""
+    """So many pods are asked for up to that time: those that have come as far as a sandbox, where images are pulled."""
 
     replicas: int
     until: datetime
@@ -42,7 +42,7 @@ def hold(pods: Sequence[PodFacts], revision: str, replicas: int, moment: datetim
     if not ended or any(pod.revision != revision for pod in live):
         return None
     until = ended[0].created + timedelta(seconds=_WAITS[min(len(ended), len(_WAITS)) - 1])
-    running = sum(pod.ready or pod.running_since is not None for pod in live)
+    running = sum(pod.ready or pod.sandboxed or pod.running_since is not None for pod in live)
     return Hold(running, until) if moment < until and running < replicas else None
 
 

@@ -38,11 +38,6 @@ class Method:
     expected: bool = False
     """That a new pod has no room yet is part of it, and no failure."""
 
-    @property
-    def replaces(self) -> bool:
-        """Whether serving pods are taken down before their successors start."""
-        return labels.REPLACING in self.annotations
-
 
 def method(t: Turnover) -> Method:
     """The method of the rollout as it stands."""

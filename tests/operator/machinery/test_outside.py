@@ -161,6 +161,21 @@ def test_a_missing_claim_is_looked_for_less_and_less_often_and_a_found_one_hardl
     run_virtual(main())
 
 
+async def test_access_modes_of_a_claim_are_those_that_acceptance_has_seen_and_nothing_is_kept_of_others() -> None:
+    server, needed = Server(), [Reference("PersistentVolumeClaim", "weights")]
+    found = outside(server, [])
+    assert await found.claim_modes("team", "weights") is None
+    server.put("weights", 1, "PersistentVolumeClaim", spec={"accessModes": ["ReadWriteOnce"]})
+    assert await found.claim_modes("team", "weights") == ("ReadWriteOnce",)
+    await found.look(KEY, needed, 1)
+    looks = len(server.gets)
+    assert await found.claim_modes("team", "weights") == ("ReadWriteOnce",)
+    assert len(server.gets) == looks
+    found.forget(KEY)
+    await found.claim_modes("team", "weights")
+    assert len(server.gets) == looks + 1
+
+
 def test_everything_that_a_pod_refers_to_is_found() -> None:
     found = references(
         {

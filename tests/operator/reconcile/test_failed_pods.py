@@ -32,6 +32,7 @@ HOLDS = {
     "two have failed a while ago": ([evicted(0), evicted(1), pod("b")], 12, None),
     "many have failed": ([*(evicted(n) for n in range(9)), pod("b")], 299, 0),
     "many have failed and one starts": ([*(evicted(n) for n in range(9)), running("b")], 20, None),
+    "many have failed and one pulls its image": ([*(evicted(n) for n in range(9)), pod("b", sandboxed=True)], 20, None),
     "they are being replaced": ([evicted(0), evicted(1), ready("a", OLD), pod("b")], 2, None),
     "they are of another revision": ([evicted(0, OLD), evicted(1, OLD), pod("b")], 2, None),
 }

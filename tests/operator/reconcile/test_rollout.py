@@ -145,7 +145,7 @@ def test_an_old_pod_is_taken_down_for_a_new_one_that_waits_for(
 ) -> None:
     found = decide(pods, **facts)
     assert found.rolling == (REPLACE if flips else SURGE)
-    assert found.replaces == flips
+    assert (labels.REPLACING in found.annotations) == flips
 
 
 def test_before_an_old_pod_is_taken_down_it_is_told_when() -> None:
@@ -204,9 +204,9 @@ def test_no_old_pod_is_taken_down_for_a_scale_up_while_a_new_one_starts() -> Non
     found = decide(grown, replicas=3)
     assert (found.rolling, found.reason) == (SURGE, "SurgeWaiting")
     assert "when the one that starts is ready" in found.message
-    assert decide([old(), ready("b"), unplaced(name="c")], replicas=3).replaces
+    assert decide([old(), ready("b"), unplaced(name="c")], replicas=3).rolling["maxSurge"] == 0
     restarted = deployment(replicas=2, updatedReplicas=1)
-    assert decide([running("b", holds=GPU), unplaced(name="c")], made=restarted).replaces
+    assert decide([running("b", holds=GPU), unplaced(name="c")], made=restarted).rolling["maxSurge"] == 0
     kept = deployment({labels.REPLACING: f"{NEW}.1.2"})
     half = [old(), running("b"), unplaced(name="c")]
     assert decide(half, made=kept, replicas=3, settled=SETTLED).rolling["maxUnavailable"] == 1
