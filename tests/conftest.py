@@ -3,6 +3,7 @@
 import os
 import secrets
 from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -74,7 +75,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """A whole run fails where a right of the chart was used by nothing in it."""
+    """A whole run fails where operators have used other rights than the chart grants: fewer, or more."""
     config = session.config
     chosen = config.args_source is pytest.Config.ArgsSource.ARGS or config.option.keyword or config.option.markexpr
     if (
@@ -84,12 +85,13 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         or session.exitstatus != pytest.ExitCode.OK
     ):
         return
-    if left := used_rights.unused(used_rights.collected(_shared(config._tmp_path_factory))):  # type: ignore[attr-defined]
-        print(f"\nThe chart grants what no test has made use of: {'; '.join(left)}")
+    found = used_rights.collected([shared_folder(config._tmp_path_factory)])  # type: ignore[attr-defined]
+    if left := used_rights.wrong(found, switched=config.getoption("--full")):
+        print("\nThe chart's rights are not those that operators use:", *left, sep="\n  ")
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-def _shared(factory: pytest.TempPathFactory) -> Path:
+def shared_folder(factory: pytest.TempPathFactory) -> Path:
     """A folder that all workers of the run have in common."""
     own = factory.getbasetemp()
     return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
@@ -107,7 +109,7 @@ def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlP
         eventually(lambda: admin.run(*established), 30)
         yield plane
         worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")
-        used_rights.write_down(plane.audit_log, _shared(tmp_path_factory), worker)
+        used_rights.write_down(plane.audit_log, shared_folder(tmp_path_factory), worker)
     finally:
         plane.stop()
 
@@ -115,11 +117,18 @@ def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlP
 @pytest.fixture
 def namespace(control_plane: ControlPlane) -> Iterator[str]:
     """A fresh namespace in which pods can be made; deleted afterwards without waiting."""
+    with fresh_namespace(control_plane) as kubectl:
+        yield kubectl.namespace
+
+
+@contextmanager
+def fresh_namespace(control_plane: ControlPlane) -> Iterator[Kubectl]:
+    """The same for tests that need another one: the admin's kubectl in it."""
     name = f"test-{secrets.token_hex(4)}"
     kubectl = Kubectl(control_plane.bin, control_plane.kubeconfig, name)
     kubectl.run("create", "namespace", name)
     eventually(lambda: kubectl.exists("serviceaccount", "default"))
-    yield name
+    yield kubectl
     kubectl.run("delete", "namespace", name, "--wait=false")
 
 

@@ -13,10 +13,12 @@ import yaml
 
 from tests.cluster.cleanup import clean
 from tests.cluster.state import CLUSTER, State
+from tests.conftest import shared_folder
 from tests.demo import hub as demo_hub
 from tests.demo.install import Stage, stand_up
 from tests.demo.models import documents
 from tests.hub import RemoteHub
+from tests.support import used_rights
 from tests.support.audit import AuditLog, Request
 from tests.support.eventually import eventually
 from tests.support.kubectl import Kubectl, Object, condition
@@ -27,11 +29,14 @@ READY_SECONDS = 400
 
 
 @pytest.fixture(scope="session")
-def stage() -> Iterator[Stage]:
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """The chart on the local cluster; the cluster is ended with the tests unless it ran before them."""
     ran_before = State(CLUSTER).kubeconfig.exists()
     try:
-        yield stand_up()
+        stage = stand_up()
+        begun = AuditLog.now(stage.cluster.audit_log)
+        yield stage
+        used_rights.write_down(begun.path, shared_folder(tmp_path_factory), "node", begun.start)
     finally:
         if not ran_before:
             demo_hub.stop()

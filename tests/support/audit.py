@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+_DECISION = "authorization.k8s.io/decision"
 WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 
 
 @dataclass(frozen=True)
 class Request:
-    """One request that the API server has answered."""
+    """One request that the API server has answered; `allowed`: the user had the right."""
 
     verb: str
     user: str
@@ -20,6 +21,7 @@ class Request:
     namespace: str
     name: str
     code: int
+    allowed: bool = True
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class AuditLog:
                     namespace=what.get("namespace", ""),
                     name=what.get("name", ""),
                     code=(entry.get("responseStatus") or {}).get("code", 0),
+                    allowed=(entry.get("annotations") or {}).get(_DECISION) != "forbid",
                 )
 
     def rights(self, user: str) -> set[tuple[str, str, str]]:
@@ -61,7 +64,7 @@ class AuditLog:
         """
         used = set()
         for one in self.requests():
-            if one.user != user or not one.resource or one.group == "authorization.k8s.io" or one.code == 403:
+            if one.user != user or not one.resource or one.group == "authorization.k8s.io" or not one.allowed:
                 continue
             what = "/".join(filter(None, (one.resource, one.subresource)))
             used.add((one.group, what, one.verb))
@@ -71,7 +74,7 @@ class AuditLog:
 
     def denied(self, user: str) -> list[Request]:
         """The user's requests for which it had no right."""
-        return [one for one in self.requests() if one.user == user and one.code == 403]
+        return [one for one in self.requests() if one.user == user and not one.allowed]
 
     def writes(self, user: str) -> list[Request]:
         """The writes of one user, token requests left out (they create no object)."""

@@ -32,13 +32,14 @@ def operator_settings(namespace: str, **changes: Any) -> Object:
 
 
 def operator_kubeconfig(
-    kubectl: Kubectl, folder: Path, release: str = "arriero", watched: Sequence[str] = (), **values: Any
+    kubectl: Kubectl, folder: Path, release: str = "arriero", watched: Sequence[str] | None = None, **values: Any
 ) -> Path:
     """A kubeconfig with the rights of the operator that the chart installs as `release` into kubectl's namespace.
 
-    It watches the namespaces `watched`; none: kubectl's own. `values` are further ones of the chart.
+    It watches the namespaces `watched`, an empty list: all; None: kubectl's own. `values` are further ones of the chart.
     """
-    rendered = render({**values, "watchNamespaces": list(watched) or [kubectl.namespace]}, release=release)
+    namespaces = [kubectl.namespace] if watched is None else list(watched)
+    rendered = render({**values, "watchNamespaces": namespaces}, release=release)
     for obj in (obj for kind in _AT_CLUSTER for obj in rendered.of(kind)):
         obj["metadata"]["name"] += f"-{kubectl.namespace}"
         if "roleRef" in obj:
@@ -47,7 +48,7 @@ def operator_kubeconfig(
         kubectl.apply(obj)
     for kind in _RIGHTS:
         for obj in rendered.of(kind):
-            if obj["metadata"]["namespace"] == NAMESPACE or not watched:
+            if obj["metadata"]["namespace"] == NAMESPACE:
                 obj["metadata"]["namespace"] = kubectl.namespace
             for subject in obj.get("subjects", ()):
                 subject["namespace"] = kubectl.namespace

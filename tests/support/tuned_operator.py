@@ -15,13 +15,18 @@ from arriero_operator.command import run
 from arriero_operator.reconcile import make_reconcile
 
 
-def main() -> int:
-    """The operator's exit code."""
+def tune() -> None:
+    """Put the values in place; before any of the operator is made."""
     for path, value in json.loads(os.environ.get("TUNED", "{}")).items():
         module, _, name = path.rpartition(".")
         found = importlib.import_module(f"arriero_operator.{module}")
         assert hasattr(found, name), path
         setattr(found, name, value)
+
+
+def main() -> int:
+    """The operator's exit code."""
+    tune()
     if folder := os.environ.get("SERVICE_ACCOUNT"):
         incluster_config.SERVICE_TOKEN_FILENAME = f"{folder}/token"
         incluster_config.SERVICE_CERT_FILENAME = f"{folder}/ca.crt"

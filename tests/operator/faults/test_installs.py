@@ -6,7 +6,9 @@ from typing import Protocol
 
 import pytest
 
+from arriero_operator.cache import CACHED
 from tests.cluster import ControlPlane
+from tests.conftest import fresh_namespace
 from tests.operator.faults.conftest import SMALL, TUNED
 from tests.operator.reconcile.models import model, patch_spec, until
 from tests.support.audit import AuditLog
@@ -16,22 +18,25 @@ from tests.support.operator import OperatorProcess, operator_kubeconfig, operato
 
 pytestmark = pytest.mark.control_plane
 
+WATCHED = {kind.plural for kind in CACHED}
+
 
 class Install(Protocol):
     """Installs a release of the chart with a class of its own; its operator is ended with the test."""
 
-    def __call__(self, release: str, operator_class: str) -> OperatorProcess:
-        """The running operator, which watches the test's namespace alone."""
+    def __call__(self, release: str, operator_class: str, *, everywhere: bool = False) -> OperatorProcess:
+        """The running operator, which watches the test's namespace alone, with Roles alone, or `everywhere`."""
 
 
 @pytest.fixture
 def install(kubectl: Kubectl, tmp_path: Path) -> Iterator[Install]:
     running: list[OperatorProcess] = []
 
-    def make(release: str, operator_class: str) -> OperatorProcess:
-        settings = operator_settings(kubectl.namespace, operatorClass=operator_class)
+    def make(release: str, operator_class: str, *, everywhere: bool = False) -> OperatorProcess:
+        watched = [] if everywhere else [kubectl.namespace]
+        settings = operator_settings(kubectl.namespace, operatorClass=operator_class, watchNamespaces=watched)
         settings["profiles"]["nvidia"]["resources"] = SMALL
-        kubeconfig = operator_kubeconfig(kubectl, tmp_path, release)
+        kubeconfig = operator_kubeconfig(kubectl, tmp_path, release, watched)
         program = (*TUNED, f"--lease={release}")
         process = OperatorProcess(kubectl, tmp_path, settings, kubeconfig, release, program, release=release)
         running.append(process)
@@ -74,6 +79,45 @@ def test_each_of_two_installs_serves_the_models_of_its_class_and_writes_nothing_
     assert models_written(after, canary) == {"bird"}
     for operator in (usual, canary):
         assert not log.denied(operator.user)
+
+
+def served_and_scaled(kubectl: Kubectl, name: str) -> None:
+    """The model serves, and a change of it is acted on."""
+    until(kubectl, name, "Ready", "True", "Ready", timeout=30)
+    patch_spec(kubectl, name, {"replicas": 2})
+    eventually(lambda: kubectl.json("get", "deployment", name)["spec"]["replicas"] == 2)
+
+
+def test_an_install_in_one_namespace_and_one_everywhere_touch_their_own_models_alone(
+    install: Install, kubectl: Kubectl, control_plane: ControlPlane
+) -> None:
+    log = AuditLog.now(control_plane.audit_log)
+    wide, near = install("arriero-wide", "wide", everywhere=True), install("arriero-near", "near")
+    with fresh_namespace(control_plane) as elsewhere:
+        kubectl.apply(model("plain", operatorClass="wide"))
+        kubectl.apply(model("bird", operatorClass="near"))
+        elsewhere.apply(model("afar", operatorClass="wide"))
+        elsewhere.apply(model("stray", operatorClass="near"))
+        for where, name in ((kubectl, "plain"), (kubectl, "bird"), (elsewhere, "afar")):
+            served_and_scaled(where, name)
+        assert models_written(log, wide) == {"plain", "afar"}
+        assert models_written(log, near) == {"bird"}
+        assert "status" not in elsewhere.json("get", "im", "stray"), "its class has no operator in this namespace"
+        # The one with a Role asks nothing of other namespaces, nor of all of them at once.
+        asked = {one.namespace for one in log.requests() if one.user == near.user and one.resource in WATCHED}
+        assert asked == {kubectl.namespace}
+        # Each puts right what is its own, and not what the other has lost.
+        wide.stop()
+        kubectl.run("delete", "service", "plain", "bird")
+        elsewhere.run("delete", "service", "afar")
+        eventually(lambda: kubectl.exists("service", "bird"))
+        assert not kubectl.exists("service", "plain")
+        near.stop()
+        wide.start()
+        eventually(lambda: kubectl.exists("service", "plain") and elsewhere.exists("service", "afar"), 30)
+        assert models_written(log, wide) == {"plain", "afar"}
+        for operator in (wide, near):
+            assert not log.denied(operator.user)
 
 
 def test_a_model_cannot_change_hands(kubectl: Kubectl) -> None:

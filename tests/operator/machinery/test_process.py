@@ -9,6 +9,7 @@ from arriero_api import labels
 from tests.cluster import ControlPlane
 from tests.conftest import MakeOperator
 from tests.operator.machinery.test_edge import IDLE, await_more, model, reconciles
+from tests.support import used_rights
 from tests.support.audit import AuditLog
 from tests.support.eventually import eventually
 from tests.support.kubectl import Kubectl
@@ -118,6 +119,7 @@ def test_the_loss_of_the_lease_ends_the_process(operator: MakeOperator, kubectl:
 def test_a_right_that_is_taken_away_ends_the_process(operator: MakeOperator, kubectl: Kubectl) -> None:
     """A watch that the API server refuses must not go deaf; the next start says what is missing."""
     running = operator(program=IDLE)
+    used_rights.bar(kubectl.namespace)
     kubectl.run("delete", "rolebinding", "--all")
     assert running.wait(timeout=90) == 1
 

@@ -1,0 +1,48 @@
+"""The operator's machinery with a reconcile that gets stuck, each in its way by the model's name; TUNED as elsewhere.
+
+`blocked` holds the whole process up for BLOCKED_SECONDS, `endless` waits for ever, `stubborn` does so and cannot be
+cancelled. All others end at once.
+"""
+
+import asyncio
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from arriero_operator.cache import Cache
+from arriero_operator.command import run
+from arriero_operator.keys import Key
+from arriero_operator.kube.protocol import Kube
+from arriero_operator.queue import Reconcile, Result
+from arriero_operator.settings import Settings
+from tests.support.idle_operator import SAYS
+from tests.support.tuned_operator import tune
+
+_log = logging.getLogger("stuck")
+
+
+def make_reconcile(kube: Kube, cache: Cache, settings: Settings, changed: Callable[[Key], None]) -> Reconcile:
+    """A reconcile that does nothing, but for those names."""
+
+    async def reconcile(key: Key) -> Result:
+        _log.info(SAYS, extra={"key": f"{key[0]}/{key[1]}"})
+        match key[1]:
+            case "blocked":
+                time.sleep(float(os.environ["BLOCKED_SECONDS"]))  # noqa: ASYNC251 - what is tested
+            case "endless":
+                await asyncio.Event().wait()
+            case "stubborn":
+                while True:
+                    with suppress(asyncio.CancelledError):
+                        await asyncio.Event().wait()
+        return Result()
+
+    return reconcile
+
+
+if __name__ == "__main__":
+    tune()
+    sys.exit(run(make_reconcile))
