@@ -6,14 +6,14 @@ from typing import Any, Final
 
 from arriero_runtime.engine.protocol import Send
 from arriero_runtime.native import chat, completion
-from arriero_runtime.native.chatting import COMPLETION, Payload, Way
+from arriero_runtime.native.chatting import Payload, Way
 from arriero_runtime.native.errors import Refused, from_engine, unknown_model
 from arriero_runtime.native.inner import Answer, Caller
 from arriero_runtime.native.streaming import Events, EventStream, Translator
 from arriero_runtime.native.text import to_json
 from arriero_runtime.server.answers import reply
+from arriero_runtime.server.routes import COMPLETIONS
 
-EMBEDDINGS: Final = "/v1/embeddings"
 _STREAM: Final = {"stream": True, "stream_options": {"include_usage": True}}
 _NOTE: Final = b"x-arriero-note"
 Found = tuple[dict[str, Any], Answer]
@@ -21,7 +21,7 @@ Found = tuple[dict[str, Any], Answer]
 
 async def completed(caller: Caller, payload: Payload, message_ends: frozenset[int], part: str) -> Found:
     """A CompletionResponse. Raises Refused; so do the others."""
-    answer = await caller.ask("POST", COMPLETION, payload, part)
+    answer = await caller.ask("POST", COMPLETIONS, payload, part)
     return completion.whole(checked(answer, payload), message_ends), answer
 
 

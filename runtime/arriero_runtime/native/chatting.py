@@ -1,15 +1,14 @@
 """The two ways to ask a chat of the engine: by the model's own chat template, or by Llama Stack's prompts."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from arriero_runtime.native import chat, messages, sampling, tools, wire
 from arriero_runtime.native.formats import answer
 from arriero_runtime.native.formats.llama import LlamaChat
 from arriero_runtime.native.streaming import Translator
+from arriero_runtime.server.routes import CHAT, COMPLETIONS
 
-CHAT: Final = "/v1/chat/completions"
-COMPLETION: Final = "/v1/completions"
 Payload = dict[str, Any]
 
 
@@ -68,7 +67,7 @@ class ByTemplate:
 class ByPrompt:
     """The engine's route for raw completions, asked with token ids."""
 
-    path = COMPLETION
+    path = COMPLETIONS
     notes = ()
     streams = False
 

@@ -8,6 +8,7 @@ from arriero_api import llama_names, uris
 from arriero_api.contract import Phase
 from arriero_runtime.lifecycle import LifeCycle
 from arriero_runtime.native.formats.llama import LlamaChat
+from arriero_runtime.server.routes import COMPLETIONS, EMBEDDINGS
 
 PROVIDER_ID: Final = "vllm"
 PROVIDER_TYPE: Final = "inline::vllm"
@@ -55,7 +56,7 @@ class Facts:
     @property
     def embeds(self) -> bool:
         """An embedding model, not one that writes."""
-        return "/v1/embeddings" in self.paths() and "/v1/completions" not in self.paths()
+        return EMBEDDINGS in self.paths() and COMPLETIONS not in self.paths()
 
     def served_name(self, name: str) -> str:
         """The name to ask the engine by: `name`, unless it is another way to write the repository that is served.

@@ -7,13 +7,13 @@ from typing import Final
 
 from arriero_runtime.engine.protocol import AsgiApp, Message, Receive, Scope, Send
 from arriero_runtime.native import asking, chatting, completion, content, embeddings, sampling, wire
-from arriero_runtime.native.asking import EMBEDDINGS
-from arriero_runtime.native.chatting import CHAT, COMPLETION, Payload
+from arriero_runtime.native.chatting import Payload
 from arriero_runtime.native.errors import NATIVE, BadBody, Refused, invalid
 from arriero_runtime.native.facts import Facts
 from arriero_runtime.native.inner import Caller, ClientGone
 from arriero_runtime.server import grammars
 from arriero_runtime.server.answers import reply
+from arriero_runtime.server.routes import CHAT, COMPLETIONS, EMBEDDINGS
 
 _HERE: Final = {"structured_outputs": "response_format"}
 """A parameter of the engine's → the one of these routes."""
@@ -34,7 +34,7 @@ class Inference:
             payload = self._completion_payload(request, request.content, "content")
             ends = self._facts.message_ends()
             if request.stream:
-                await asking.streamed(caller, COMPLETION, payload, completion.Stream(ends), send, ())
+                await asking.streamed(caller, COMPLETIONS, payload, completion.Stream(ends), send, ())
             else:
                 found, answer = await asking.completed(caller, payload, ends, "")
                 await asking.answered(send, found, answer)
@@ -99,7 +99,7 @@ class Inference:
         await _guarded(app, scope, receive, send, work)
 
     def _completion_payload(self, request: wire.Common, item: wire.Content, field: str) -> Payload:
-        self._must_have(COMPLETION, request.model_id)
+        self._must_have(COMPLETIONS, request.model_id)
         return _bounded(
             {
                 "model": self._facts.served_name(request.model_id),

@@ -9,8 +9,8 @@ from arriero_runtime.native.facts import PROVIDER_ID, Facts
 from arriero_runtime.native.inner import Caller
 from arriero_runtime.native.text import to_json
 from arriero_runtime.server.answers import Refusal, reply
+from arriero_runtime.server.routes import MODELS
 
-PATH: Final = "/v1/models"
 _METADATA: Final = {"maxModelLen": "context_length", "dtype": "dtype", "quantization": "quantization"}
 """Engine value in force → key of the metadata."""
 MetadataOf = Callable[[str], Mapping[str, Any]]
@@ -29,7 +29,7 @@ class Models:
 
     async def get(self, app: AsgiApp, scope: Scope, receive: Receive, send: Send) -> None:
         """One of them; 404 for a name that is not served."""
-        name = scope["path"].rpartition(f"{PATH}/")[2]
+        name = scope["path"].rpartition(f"{MODELS}/")[2]
         wanted = self._facts.served_name(name)
         for model in await self.found(app, scope, receive):
             if model["id"] == wanted:
@@ -50,7 +50,7 @@ class Models:
     @staticmethod
     def unknown(name: str) -> Refusal:
         """No such model here."""
-        words = f"The model '{name}' is not served here; GET {PATH} lists the names."
+        words = f"The model '{name}' is not served here; GET {MODELS} lists the names."
         return Refusal(404, "invalid_request_error", words, extra={"param": "model"})
 
     async def add(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -64,7 +64,7 @@ class Models:
 
     async def remove(self, scope: Scope, receive: Receive, send: Send) -> None:
         """403 likewise."""
-        name = scope["path"].rpartition(f"{PATH}/")[2]
+        name = scope["path"].rpartition(f"{MODELS}/")[2]
         if any(one.name == name for one in self._facts.life.status.adapters):
             remedy = f"take it out of spec.lora.adapters: kubectl edit inferencemodel {self._resource}"
         elif name == self._facts.own_name:
@@ -91,7 +91,7 @@ class Models:
     ) -> list[dict[str, Any]]:
         """An object for each name; `metadata` is what a registration added to it."""
         async with Caller(app, scope, receive) as caller:
-            answer = await caller.ask("GET", PATH)
+            answer = await caller.ask("GET", MODELS)
         listed = answer.json
         return [self._superset(model, metadata(model["id"])) for model in listed["data"]]
 

@@ -9,8 +9,8 @@ from arriero_runtime.native.errors import NATIVE
 from arriero_runtime.native.facts import PROVIDER_ID, PROVIDER_TYPE, Facts
 from arriero_runtime.native.text import to_json
 from arriero_runtime.server.answers import RETRY_SECONDS, Refusal, reply
+from arriero_runtime.server.routes import PROVIDERS
 
-PROVIDERS: Final = "/v1/providers"
 _UNINSTALLED: Final = "0.0.0"
 Table = Mapping[str, Mapping[str, str]]
 """Path → method → path of the engine's application that it needs, or nothing."""

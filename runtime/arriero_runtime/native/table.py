@@ -4,27 +4,39 @@ from collections.abc import Callable
 from typing import Final
 
 from arriero_runtime.engine.protocol import Scope
-from arriero_runtime.native import models, service
-from arriero_runtime.native.asking import EMBEDDINGS
-from arriero_runtime.native.chatting import CHAT, COMPLETION
+from arriero_runtime.native import service
 from arriero_runtime.native.errors import NATIVE, SILENT
 from arriero_runtime.native.facts import Facts
 from arriero_runtime.native.inference import Inference
 from arriero_runtime.native.models import Models
 from arriero_runtime.native.registering import Registering, Registrar
 from arriero_runtime.native.service import Service
-from arriero_runtime.native.undone import OPENAI_PREFIX, cannot_read_done, without_done
-from arriero_runtime.server.routes import PLAIN, Handler, Here, Kind, Methods, Route
+from arriero_runtime.native.undone import cannot_read_done, without_done
+from arriero_runtime.server.routes import (
+    CHAT,
+    COMPLETIONS,
+    EMBEDDINGS,
+    INFERENCE,
+    MODELS,
+    OPENAI_PREFIX,
+    PLAIN,
+    PROVIDERS,
+    RESPONSES,
+    Handler,
+    Here,
+    Kind,
+    Methods,
+    Route,
+)
 
-_OPENAI: Final = (CHAT, COMPLETION, "/v1/responses", EMBEDDINGS)
+_OPENAI: Final = (CHAT, COMPLETIONS, RESPONSES, EMBEDDINGS)
 """The routes that are also below /v1/openai."""
-_INFERENCE: Final = "/v1/inference"
 _LEAN_ON: Final = {
-    f"{_INFERENCE}/completion": COMPLETION,
-    f"{_INFERENCE}/batch-completion": COMPLETION,
-    f"{_INFERENCE}/chat-completion": CHAT,
-    f"{_INFERENCE}/batch-chat-completion": CHAT,
-    f"{_INFERENCE}/embeddings": EMBEDDINGS,
+    f"{INFERENCE}/completion": COMPLETIONS,
+    f"{INFERENCE}/batch-completion": COMPLETIONS,
+    f"{INFERENCE}/chat-completion": CHAT,
+    f"{INFERENCE}/batch-chat-completion": CHAT,
+    f"{INFERENCE}/embeddings": EMBEDDINGS,
 }
 """What the inference routes ask of the engine's application."""
 
@@ -40,19 +52,19 @@ class Native:
         self._exact: dict[str, Methods] = {
             "/v1/health": {"GET": Route(Kind.HERE, here=own.health)},
             "/v1/version": {"GET": Route(Kind.HERE, here=own.version)},
-            service.PROVIDERS: {"GET": Route(Kind.HERE, here=own.providers)},
+            PROVIDERS: {"GET": Route(Kind.HERE, here=own.providers)},
             "/v1/inspect/routes": {"GET": Route(Kind.HERE, here=own.routes)},
             **{f"{OPENAI_PREFIX}{path}": {"POST": _silent(path)} for path in _OPENAI},
             **_inference(Inference(facts)),
         }
-        self._below: dict[str, Methods] = {service.PROVIDERS: {"GET": Route(Kind.HERE, here=own.provider)}}
-        for path in (models.PATH, OPENAI_PREFIX + models.PATH):
+        self._below: dict[str, Methods] = {PROVIDERS: {"GET": Route(Kind.HERE, here=own.provider)}}
+        for path in (MODELS, OPENAI_PREFIX + MODELS):
             self._exact[path] = {
-                "GET": Route(Kind.LISTING, models.PATH, listing.all),
+                "GET": Route(Kind.LISTING, MODELS, listing.all),
                 "POST": Route(Kind.HERE, here=listing.add),
             }
             self._below[path] = {
-                "GET": Route(Kind.LISTING, models.PATH, listing.get),
+                "GET": Route(Kind.LISTING, MODELS, listing.get),
                 "DELETE": Route(Kind.HERE, here=listing.remove),
             }
             if registered is not None:
@@ -101,7 +113,7 @@ def _inference(own: Inference) -> dict[str, Methods]:
     }
     # They need no path: they say themselves what this model cannot answer, in Llama Stack's way.
     return {
-        f"{_INFERENCE}/{name}": {"POST": Route(Kind.WORK, handler=handler, voice=NATIVE)}
+        f"{INFERENCE}/{name}": {"POST": Route(Kind.WORK, handler=handler, voice=NATIVE)}
         for name, handler in handlers.items()
     }
 

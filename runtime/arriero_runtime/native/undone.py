@@ -4,8 +4,8 @@ import re
 from typing import Final
 
 from arriero_runtime.engine.protocol import AsgiApp, Message, Receive, Scope, Send
+from arriero_runtime.server.routes import OPENAI_PREFIX
 
-OPENAI_PREFIX: Final = "/v1/openai"
 _HEADER: Final = b"x-llamastack-client-version"
 _READS_DONE: Final = (0, 7)
 _DONE: Final = b"data: [DONE]\n\n"

@@ -30,18 +30,27 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         self._unset_keepalive_if_required()
+        left: bytes | None = data
         try:
-            self.parser.feed_data(data)
-        except httptools.HttpParserUpgrade as offer:
-            if self._begins_anew():
-                self.data_received(self._head_without_offer() + data[offer.args[0] :])
-                return
+            while left is not None:
+                fed = len(left)
+                left = self._feed(left)
         except httptools.HttpParserError:
             self.logger.warning("Invalid HTTP request received.")
             self.send_400_response("Invalid HTTP request received.")
             return
-        self._bound_head(len(data))
+        self._bound_head(fed)
         self._bound_idleness()
+
+    def _feed(self, data: bytes) -> bytes | None:
+        """What is to be fed in place of the rest, where the parser has stopped at an offer; None where all is read.
+        Raises httptools.HttpParserError."""
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as offer:
+            if self._begins_anew():
+                return self._head_without_offer() + data[offer.args[0] :]
+        return None
 
     def on_message_begin(self) -> None:
         super().on_message_begin()

@@ -7,6 +7,8 @@ server does not do, is told. `tests/runtime/openai/vllm_lists.json` records the 
 from collections.abc import Mapping
 from typing import Any, Final
 
+from arriero_runtime.server.routes import CHAT, COMPLETIONS, DETOKENIZE, EMBEDDINGS, RESPONSES, TOKENIZE
+
 
 def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -40,11 +42,6 @@ _VECTORS: Final = _names("dimensions embed_dtype encoding_format endianness")
 _POOLED: Final = _MODEL | _TRACE | _POOLING
 _SCORED: Final = _POOLED - _VECTORS - {"input", "messages", "task"} | _SCORING
 
-CHAT: Final = "/v1/chat/completions"
-COMPLETIONS: Final = "/v1/completions"
-RESPONSES: Final = "/v1/responses"
-EMBEDDINGS: Final = "/v1/embeddings"
-
 TAKEN: Final[Mapping[str, frozenset[str]]] = {
     CHAT: _MODEL
     | _TRACE
@@ -68,8 +65,8 @@ TAKEN: Final[Mapping[str, frozenset[str]]] = {
     "/pooling": _POOLED | {"data"},
     "/classify": _POOLED - _VECTORS - {"task"},
     **dict.fromkeys(("/score", "/v1/score", "/rerank", "/v1/rerank", "/v2/rerank"), _SCORED),
-    "/tokenize": _MODEL | _TEMPLATE - {"documents"} | {"prompt", "add_special_tokens", "return_token_strs"},
-    "/detokenize": _MODEL | {"tokens"},
+    TOKENIZE: _MODEL | _TEMPLATE - {"documents"} | {"prompt", "add_special_tokens", "return_token_strs"},
+    DETOKENIZE: _MODEL | {"tokens"},
 }
 """Path → parameters that have an effect, or that only name a request. Other paths are not looked at."""
 
@@ -112,28 +109,30 @@ UNLESS: Final[Mapping[str, tuple[tuple[Any, ...], str]]] = {
 }
 """Parameters that work only with an engine that was started for them: values that ask for nothing, what it needs."""
 
-
-def fault(path: str, request: Mapping[str, Any], honoured: frozenset[str]) -> tuple[str, str] | None:
-    """The first parameter of a request that would be without effect, and why. `honoured` are those of UNLESS that this
-    engine was started for."""
-    taken = TAKEN.get(path)
-    if taken is None:
-        return None
-    for name, value in request.items():
-        if name in UNLESS and name in taken:
-            nothing, needs = UNLESS[name]
-            if name not in honoured and value is not None and value not in nothing:
-                return name, f"would have no effect: it needs {needs}"
-        elif name in taken or name in HINTS or value is None:
-            continue
-        elif name not in ONLY:
-            return name, "is not known"
-        elif value not in ONLY[name]:
-            return name, "is not supported with this value and would have no effect"
-    return _needs_another(request)
-
-
-def _needs_another(request: Mapping[str, Any]) -> tuple[str, str] | None:
-    if request.get("length_penalty") not in (None, 1.0) and not request.get("use_beam_search"):
-        return "length_penalty", "has an effect only with 'use_beam_search'"
-    return None
+_GUIDED: Final = {
+    "guided_json": '"structured_outputs": {"json": …} or "response_format"',
+    "guided_regex": '"structured_outputs": {"regex": …}',
+    "guided_choice": '"structured_outputs": {"choice": […]}',
+    "guided_grammar": '"structured_outputs": {"grammar": …}',
+    "guided_decoding_backend": "--structured-outputs-config in spec.engine.args",
+    "guided_whitespace_pattern": '"structured_outputs": {"whitespace_pattern": …}',
+    "best_of": '"n", and choose among the answers',
+}
+INSTEAD: Final[Mapping[str, Mapping[str, str]]] = {
+    CHAT: {
+        **_GUIDED,
+        "functions": '"tools"',
+        "function_call": '"tool_choice"',
+        "max_new_tokens": '"max_completion_tokens"',
+        "enable_thinking": '"chat_template_kwargs": {"enable_thinking": …}',
+    },
+    COMPLETIONS: {**_GUIDED, "max_new_tokens": '"max_tokens"'},
+    RESPONSES: {
+        **_GUIDED,
+        "guided_json": '"text": {"format": {"type": "json_schema", …}}',
+        "response_format": '"text": {"format": …}',
+        "max_tokens": '"max_output_tokens"',
+        "max_completion_tokens": '"max_output_tokens"',
+    },
+}
+"""Path → parameter that clients of other servers or of older ones send → what to use in its place."""

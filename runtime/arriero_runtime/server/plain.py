@@ -10,15 +10,14 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from arriero_runtime.engine.protocol import AsgiApp, Message, Receive, Scope, Send
+from arriero_runtime.server.routes import CHAT, COUNT_TOKENS, MESSAGES, RESPONSES, TOKENIZE
 
 _JOINER: Final = "\u2060"
 """Invisible, and between two characters of a control token enough to leave it a text."""
 _SAID: Final = frozenset({"user", "tool", "function"})
 """Roles whose text comes from elsewhere. What the system or the assistant says is the application's own."""
 _OUTPUTS: Final = frozenset({"function_call_output", "custom_tool_call_output"})
-_CHATS: Final = frozenset(
-    {"/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/messages/count_tokens", "/tokenize"}
-)
+_CHATS: Final = frozenset({CHAT, RESPONSES, MESSAGES, COUNT_TOKENS, TOKENIZE})
 _ESCAPED: Final = rb"\\u00[2-7]|\\/"
 """A character of ASCII in disguise."""
 

@@ -12,7 +12,24 @@ from enum import Enum
 from typing import Final
 
 from arriero_runtime.engine.protocol import AsgiApp, Receive, Scope, Send
-from arriero_runtime.server.answers import MESSAGES, OPENAI, Voice
+from arriero_runtime.server import answers
+from arriero_runtime.server.answers import Voice
+
+CHAT: Final = "/v1/chat/completions"
+COMPLETIONS: Final = "/v1/completions"
+RESPONSES: Final = "/v1/responses"
+EMBEDDINGS: Final = "/v1/embeddings"
+MODELS: Final = "/v1/models"
+MESSAGES: Final = "/v1/messages"
+"""Of another API, whose errors have a form of their own."""
+COUNT_TOKENS: Final = f"{MESSAGES}/count_tokens"
+TOKENIZE: Final = "/tokenize"
+DETOKENIZE: Final = "/detokenize"
+INFERENCE: Final = "/v1/inference"
+PROVIDERS: Final = "/v1/providers"
+"""Llama Stack's own routes begin so."""
+OPENAI_PREFIX: Final = "/v1/openai"
+"""Below which Llama Stack has the OpenAI API."""
 
 OPEN: Final = frozenset({"/health", "/v1/health", "/metrics"})
 """Paths that need no API key: probes and scrapers have none, and nothing of a request or an answer is told there."""
@@ -34,10 +51,10 @@ ROUTES: Final[dict[str, dict[str, Kind]]] = {
     "/metrics": {"GET": Kind.METRICS},
     "/version": {"GET": Kind.METRICS},
     "/openapi.json": {"GET": Kind.DOCUMENT},
-    "/v1/chat/completions": {"POST": Kind.WORK},
-    "/v1/completions": {"POST": Kind.WORK},
-    "/v1/responses": {"POST": Kind.WORK},
-    "/v1/embeddings": {"POST": Kind.WORK},
+    CHAT: {"POST": Kind.WORK},
+    COMPLETIONS: {"POST": Kind.WORK},
+    RESPONSES: {"POST": Kind.WORK},
+    EMBEDDINGS: {"POST": Kind.WORK},
     "/v2/embed": {"POST": Kind.WORK},
     "/pooling": {"POST": Kind.WORK},
     "/classify": {"POST": Kind.WORK},
@@ -46,14 +63,14 @@ ROUTES: Final[dict[str, dict[str, Kind]]] = {
     "/rerank": {"POST": Kind.WORK},
     "/v1/rerank": {"POST": Kind.WORK},
     "/v2/rerank": {"POST": Kind.WORK},
-    "/v1/messages": {"POST": Kind.WORK},
-    "/v1/messages/count_tokens": {"POST": Kind.WORK},
-    "/tokenize": {"POST": Kind.WORK},
-    "/detokenize": {"POST": Kind.WORK},
+    MESSAGES: {"POST": Kind.WORK},
+    COUNT_TOKENS: {"POST": Kind.WORK},
+    TOKENIZE: {"POST": Kind.WORK},
+    DETOKENIZE: {"POST": Kind.WORK},
 }
 """Path → method → kind."""
 
-_TOOLS: Final = ("/tokenize", "/detokenize", "/v1/messages/count_tokens")
+_TOOLS: Final = (TOKENIZE, DETOKENIZE, COUNT_TOKENS)
 ANSWERS: Final = tuple(path for path, kinds in ROUTES.items() if Kind.WORK in kinds.values() and path not in _TOOLS)
 """What a model is for; one that can answer none of these is not worth serving."""
 
@@ -76,16 +93,19 @@ class Route:
     needs: str = ""
     handler: Handler | None = None
     here: Here | None = None
-    voice: Voice = OPENAI
+    voice: Voice = answers.OPENAI
 
 
 Methods = dict[str, Route]
 
+
+def _voice(path: str) -> Voice:
+    return answers.MESSAGES if path.startswith(MESSAGES) else answers.OPENAI
+
+
 PLAIN: Final[dict[str, Methods]] = {
     path: {
-        method: Route(
-            kind, "" if kind is Kind.DOCUMENT else path, voice=MESSAGES if path.startswith("/v1/messages") else OPENAI
-        )
+        method: Route(kind, "" if kind is Kind.DOCUMENT else path, voice=_voice(path))
         for method, kind in methods.items()
     }
     for path, methods in ROUTES.items()

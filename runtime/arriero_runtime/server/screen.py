@@ -8,26 +8,17 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import Awaitable, Iterator
-from dataclasses import dataclass
+from collections.abc import Awaitable
 from typing import Any, Final, Self
 
 from arriero_runtime.engine.protocol import AsgiApp, Message, Receive, Scope, Send
-from arriero_runtime.native.undone import OPENAI_PREFIX
-from arriero_runtime.server import fields, grammars, ignored
+from arriero_runtime.server import effect, fields, grammars
 from arriero_runtime.server.answers import INVALID, Refusal, Voice, invalid
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Most entries of one list or object, and most values of a body. Lists of token ids count for neither."""
-
-    entries: int
-    values: int
-
+from arriero_runtime.server.routes import INFERENCE, OPENAI_PREFIX, RESPONSES
+from arriero_runtime.server.shape import SUSPECT, Limits, too_many, unusable
 
 LIMITS: Final = Limits(10_000, 50_000)
-NARROW: Final = {"/v1/responses": Limits(500, 20_000)}
+NARROW: Final = {RESPONSES: Limits(500, 20_000)}
 """Each item may have so many forms there that a wrong one costs a millisecond and more."""
 _MAX_MARKS: Final = 5_000_000
 """Commas, brackets and braces of a body, those in its texts included: more is not even parsed."""
@@ -36,16 +27,9 @@ _SMALL_BYTES: Final = 1024
 _LONG_SECONDS: Final = 0.5
 _REST_SECONDS: Final = 0.1
 _TOKEN_IDS: Final = frozenset({"prompt", "tokens", "allowed_token_ids", "stop_token_ids"})
-_FREE: Final = frozenset({"messages", "tools", "metadata", "chat_template_kwargs"})
-"""Whose numbers are the client's or the template's business."""
-_TOLD_THERE: Final = "/v1/inference/"
+_TOLD_THERE: Final = f"{INFERENCE}/"
 """The Llama Stack routes tell of such texts and numbers themselves, in their way."""
-_OBJECT: Final = "structured_outputs"
-"""A parameter that the application takes for an object without looking."""
-_SUSPECT: Final = re.compile(rb'\\u[dD][89a-fA-F]|\d{19}|"structured_outputs"')
-"""Half a character, a number of more than 64 bits, or that parameter."""
 _CONSTRAINED: Final = re.compile(rb'"(?:response_format|structured_outputs|tools)"')
-_INT64: Final = range(-(2**63), 2**63)
 
 
 class Screen:
@@ -136,7 +120,7 @@ def refusal(path: str, body: bytes, honoured: frozenset[str] = frozenset()) -> R
         return invalid("", f"has more than {_MAX_MARKS} values")
     texts = not path.startswith(_TOLD_THERE)
     limits = NARROW.get(path, LIMITS)
-    suspect = marks > limits.entries or (texts and _SUSPECT.search(body)) or _CONSTRAINED.search(body)
+    suspect = marks > limits.entries or (texts and SUSPECT.search(body)) or _CONSTRAINED.search(body)
     if path not in fields.TAKEN and not suspect:
         return None
     try:
@@ -145,69 +129,16 @@ def refusal(path: str, body: bytes, honoured: frozenset[str] = frozenset()) -> R
         return None
     ids = _TOKEN_IDS | {"input"} if path.endswith("/embeddings") else _TOKEN_IDS
     return (
-        _too_many(request, ids, limits)
-        or (_unusable(request) if texts and suspect else None)
+        too_many(request, ids, limits)
+        or (unusable(request) if texts and suspect else None)
         or (_unwanted(path, request, honoured) if isinstance(request, dict) else None)
     )
 
 
 def _unwanted(path: str, request: dict[str, Any], honoured: frozenset[str]) -> Refusal | None:
-    if found := ignored.refusal(path, request):
-        return found
-    if fault := fields.fault(path, request, honoured):
+    if fault := effect.fault(path, request, honoured):
         name, words = fault
         return Refusal(400, INVALID, f"The parameter '{name[:100]}' {words}.", extra={"param": name[:100]})
     if fault := grammars.fault(request):
         return invalid(*fault)
     return None
-
-
-def _too_many(request: Any, ids: frozenset[str], limits: Limits) -> Refusal | None:
-    left = limits.values
-    stack: list[tuple[str, Any]] = [("", request)]
-    while stack:
-        where, value = stack.pop()
-        if not isinstance(value, dict | list) or (where.partition(".")[0] in ids and _is_numbers(value)):
-            continue
-        if len(value) > limits.entries:
-            return invalid(where, f"has {len(value)} entries; {limits.entries} are allowed")
-        left -= len(value)
-        if left < 0:
-            return invalid("", f"has more than {limits.values} values")
-        stack += _entries(where, value)
-    return None
-
-
-def _unusable(request: Any) -> Refusal | None:
-    """What cannot reach the engine's process: text that is none, numbers that are too large, and what is no object."""
-    if isinstance(request, dict) and not isinstance(request.get(_OBJECT), dict | None):
-        return invalid(_OBJECT, "must be an object")
-    stack: list[tuple[str, Any]] = [("", request)]
-    while stack:
-        where, value = stack.pop()
-        if isinstance(value, str) and _is_broken(value):
-            return invalid(where, "holds half of a surrogate pair, which is no text")
-        if isinstance(value, int) and value not in _INT64 and where.partition(".")[0] not in _FREE:
-            return invalid(where, "is a number of more than 64 bits")
-        if isinstance(value, dict) and any(map(_is_broken, value)):
-            return invalid(where, "has a name that holds half of a surrogate pair")
-        if isinstance(value, dict | list):
-            stack += _entries(where, value)
-    return None
-
-
-def _entries(where: str, value: dict[str, Any] | list[Any]) -> Iterator[tuple[str, Any]]:
-    for key, entry in value.items() if isinstance(value, dict) else enumerate(value):
-        yield (f"{where}.{key}" if where else str(key)), entry
-
-
-def _is_broken(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return True
-    return False
-
-
-def _is_numbers(value: dict[str, Any] | list[Any]) -> bool:
-    return isinstance(value, list) and all(type(entry) is int for entry in value)

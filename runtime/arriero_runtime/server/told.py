@@ -10,6 +10,7 @@ from typing import Any, Final
 from arriero_runtime.engine.protocol import AsgiApp, Message, Receive, Scope, Send
 from arriero_runtime.server import answers
 from arriero_runtime.server.answers import INVALID, Refusal, kind_of
+from arriero_runtime.server.routes import MESSAGES
 
 _ERROR_EVENT: Final = b'data: {"error"'
 _SAYS_NOTHING: Final = b'"delta":{"role":"assistant","content":""}'
@@ -20,8 +21,6 @@ _INTERNAL: Final = "Internal server error"
 """The application's words for a request that the engine gave up: with constraints, that is always on their account."""
 _CONSTRAINED: Final = re.compile(rb'"(response_format|structured_outputs|tools|text)"\s*:')
 _DETAIL: Final = re.compile(r"^  (\{.*\})$", re.MULTILINE)
-_OTHER_API: Final = "/v1/messages"
-"""Its errors have a form of their own."""
 
 
 class Told:
@@ -33,7 +32,7 @@ class Told:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """As the application, but for its errors. A stream's head is sent with its first event."""
-        if scope["method"] == "GET" or scope["path"].startswith(_OTHER_API):
+        if scope["method"] == "GET" or scope["path"].startswith(MESSAGES):
             await self._app(scope, receive, send)
             return
         answer = _Answer(receive, send, self._dead)

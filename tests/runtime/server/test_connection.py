@@ -48,6 +48,12 @@ async def test_the_next_request_of_such_a_connection_is_answered_too(server: Run
     assert got.count(b"Paris") == 2
 
 
+async def test_any_number_of_offers_in_one_piece_is_answered(server: Running) -> None:
+    offer = b"GET /health HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n"
+    got = await talk(server, offer * 700)
+    assert got.count(b"HTTP/1.1 200 ") == 700
+
+
 async def test_connect_is_refused_and_ends(server: Running) -> None:
     assert b" 40" in (await talk(server, b"CONNECT /v1/models HTTP/1.1\r\nhost: x\r\n\r\n")).split(b"\r\n")[0]
 
