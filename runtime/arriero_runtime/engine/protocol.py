@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from arriero_runtime.model import Model
+
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -130,10 +132,7 @@ class Engine(Protocol):
 
 
 class EngineLoader(Protocol):
-    """Makes engines from flags, one after the other. Its methods raise `StartError` with what is wrong.
-
-    `pooling`: the model is to make embeddings, whatever else it could do.
-    """
+    """Makes engines from flags, one after the other. Its methods raise `StartError` with what is wrong."""
 
     @property
     def flags(self) -> Sequence[str]:
@@ -142,11 +141,11 @@ class EngineLoader(Protocol):
     async def check_arguments(self) -> None:
         """Refuse flags that cannot work, before anything is fetched."""
 
-    async def check_model(self, folder: Path, pooling: bool) -> None:
+    async def check_model(self, folder: Path, model: Model) -> None:
         """Refuse a model by what stands beside its weights: the folder has everything but them."""
 
-    async def load(self, folder: Path, names: Sequence[str], pooling: bool) -> Engine:
-        """The engine for the model in `folder`, ready to be asked. After a failure nothing is left running."""
+    async def load(self, folder: Path, names: Sequence[str], model: Model) -> Engine:
+        """The engine for `model`, which is in `folder`, ready to be asked. After a failure nothing is left running."""
 
     def give_up(self) -> None:
         """Make a `load` that is under way fail soon. To be repeated until it has."""

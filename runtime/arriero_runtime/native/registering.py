@@ -7,13 +7,15 @@ from pydantic import BaseModel, ConfigDict, StrictStr, ValidationError
 
 from arriero_api import llama_names, uris
 from arriero_runtime.engine.protocol import AsgiApp, Receive, Scope, Send
+from arriero_runtime.model import Model
 from arriero_runtime.native.facts import PROVIDER_ID
-from arriero_runtime.native.models import PATH, Models
+from arriero_runtime.native.models import Models
 from arriero_runtime.native.text import to_json
 from arriero_runtime.server import answers, refusals
 from arriero_runtime.server.answers import reply
 from arriero_runtime.server.refusals import RegistrationRefused
-from arriero_runtime.server.wish import Model, Wish
+from arriero_runtime.server.routes import MODELS
+from arriero_runtime.server.wish import Wish
 
 _LARGEST_BODY: Final = 256 * 1024
 _LONGEST_NAME: Final = 253
@@ -125,7 +127,7 @@ def _metadata(registrar: Registrar) -> Callable[[str], Mapping[str, Any]]:
 
 
 def _name(scope: Scope) -> str:
-    name: str = scope["path"].rpartition(f"{PATH}/")[2]
+    name: str = scope["path"].rpartition(f"{MODELS}/")[2]
     return name
 
 

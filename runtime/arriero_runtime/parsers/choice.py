@@ -26,14 +26,14 @@ class Parsers:
     reasoning: str = ""
 
 
-def chosen(wanted: Parsers, folder: Path, names: Iterable[str], template: str = "") -> Parsers:
+def chosen(wanted: Parsers, folder: Path, uri: str, template: str = "") -> Parsers:
     """`wanted` is what the resource says: a name, NO_PARSER, or nothing, and then the table decides.
 
-    `names` are where the model came from, such as its URI; `template` is the chat template that is used in place of
-    the model's own. A folder that cannot be read gets none.
+    `uri` is where the model came from, as the folder alone may not tell its name; `template` is the chat template that
+    is used in place of the model's own. A folder that cannot be read gets none.
     """
     architectures = _architectures(folder)
-    name = " ".join([*names, str(folder)])
+    name = f"{uri} {folder}"
     text = template or _template(folder)
     tools = _by_table(TOOLS, architectures, name, text)
     if tools not in _BUILT_IN and not re.search(r"\btools\b", text):

@@ -14,6 +14,7 @@ from arriero_runtime.cli import ServeOptions
 from arriero_runtime.engine.protocol import Engine, EngineLoader
 from arriero_runtime.failing import start_error
 from arriero_runtime.lifecycle import LifeCycle
+from arriero_runtime.model import Model
 from arriero_runtime.native.fitting import chat_of
 from arriero_runtime.server.adapters import Place
 from arriero_runtime.server.compiled import shelf
@@ -22,7 +23,6 @@ from arriero_runtime.server.foretaste import Foretaste
 from arriero_runtime.server.names import Names
 from arriero_runtime.server.routes import ANSWERS
 from arriero_runtime.server.warming import warm
-from arriero_runtime.server.wish import Model
 from arriero_runtime.sources import obtain
 
 _AGAIN_SECONDS: Final = 0.2
@@ -62,7 +62,7 @@ class BringUp:
         compiled = shelf(self.options, model.uri, self.loader.flags)
         if compiled is not None:
             await self._wanted(asyncio.to_thread(compiled.fill))
-        engine = self.engine = await self._load(folder, model.pooling)
+        engine = self.engine = await self._load(folder, model)
         _refuse_useless(engine)
         facts = self.dispatcher.facts
         facts.llama = await chat_of(engine, self.options.chat_format, facts.repository)
@@ -132,11 +132,11 @@ class BringUp:
     async def _check(self, model: Model, foretaste: Foretaste) -> None:
         await self.loader.check_arguments()
         if configuration := await foretaste.folder():
-            await self.loader.check_model(configuration, model.pooling)
+            await self.loader.check_model(configuration, model)
 
-    async def _load(self, folder: Path, pooling: bool) -> Engine:
+    async def _load(self, folder: Path, model: Model) -> Engine:
         """Never left alone: an engine that comes up after all is given away by `free`."""
-        loading = asyncio.ensure_future(self.loader.load(folder, self.names.current, pooling))
+        loading = asyncio.ensure_future(self.loader.load(folder, self.names.current, model))
         withdrawn = asyncio.ensure_future(self._withdrawn.wait())
         try:
             await asyncio.wait({loading, withdrawn}, return_when=asyncio.FIRST_COMPLETED)

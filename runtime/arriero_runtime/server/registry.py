@@ -14,6 +14,7 @@ from arriero_api.contract import Failure, NameKind, Phase, Registration, Registr
 from arriero_runtime.channel import Drained
 from arriero_runtime.engine.protocol import AsgiApp, Engine
 from arriero_runtime.failing import StartError, failure
+from arriero_runtime.model import Model
 from arriero_runtime.registrations import Applied
 from arriero_runtime.server import refusals
 from arriero_runtime.server.answers import engine_gone
@@ -21,7 +22,7 @@ from arriero_runtime.server.bringup import BringUp, Withdrawn
 from arriero_runtime.server.pulse import death
 from arriero_runtime.server.refusals import RegistrationRefused
 from arriero_runtime.server.tasks import Tasks
-from arriero_runtime.server.wish import Model, Wish
+from arriero_runtime.server.wish import Wish
 
 _LAST_WORDS_SECONDS: Final = 2.0
 _REMEMBERED: Final = 1000

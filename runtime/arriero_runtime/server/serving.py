@@ -15,6 +15,7 @@ from arriero_runtime.cli import ServeOptions
 from arriero_runtime.engine.protocol import Engine, EngineLoader
 from arriero_runtime.failing import StartError, failure
 from arriero_runtime.lifecycle import LifeCycle
+from arriero_runtime.model import Model
 from arriero_runtime.server import http
 from arriero_runtime.server.answers import engine_gone
 from arriero_runtime.server.bringup import BringUp
@@ -25,7 +26,6 @@ from arriero_runtime.server.names import Names
 from arriero_runtime.server.pulse import Pulse, death
 from arriero_runtime.server.registry import Registry
 from arriero_runtime.server.tasks import Tasks
-from arriero_runtime.server.wish import Model
 
 _FLUSH_SECONDS: Final = 2.0
 _ENGINE_SECONDS: Final = ENGINE_STOP_SECONDS - 8

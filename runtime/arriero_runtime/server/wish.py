@@ -1,18 +1,10 @@
-"""What is to be served."""
+"""A model that a client wants to be served."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-
-@dataclass(frozen=True, slots=True)
-class Model:
-    """Which model to serve. `pin` is the commit to serve, if one is recorded; `pooling`: it is to make embeddings."""
-
-    uri: str
-    revision: str = ""
-    pin: str = ""
-    pooling: bool = False
+from arriero_runtime.model import Model
 
 
 @dataclass(frozen=True, slots=True)

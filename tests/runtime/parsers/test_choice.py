@@ -1,11 +1,14 @@
 """Which parsers a model gets."""
 
+import argparse
 import json
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from arriero_runtime.engine.vllm import parsers
+from arriero_runtime.engine.vllm.wishes import Wishes
 from arriero_runtime.parsers.choice import Parsers, chosen
 from arriero_runtime.parsers.table import REASONING, TOOLS, Row
 from tests.cluster.images import environment
@@ -44,47 +47,55 @@ def test_a_model_gets_the_parsers_of_its_form_of_calls(
     tmp_path: Path, architecture: str, uri: str, template: str, tools: str, reasoning: str
 ) -> None:
     folder = folder_of(tmp_path, architecture, template)
-    assert chosen(AUTO, folder, [uri]) == Parsers(tools, reasoning)
+    assert chosen(AUTO, folder, uri) == Parsers(tools, reasoning)
+
+
+def test_the_uri_tells_the_name_of_a_model_whose_folder_does_not(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "Qwen3ForCausalLM", QWEN)
+    for uri, parser in (("oci://registry/qwen3-4b-instruct:1", ""), ("oci://registry/qwen3-4b:1", "qwen3")):
+        args = argparse.Namespace(chat_template=None, structured_outputs_config=None)
+        parsers.fit(args, Wishes(), folder, uri)
+        assert (args.tool_call_parser, args.reasoning_parser) == ("hermes", parser)
 
 
 def test_a_template_that_knows_no_tools_gets_no_parser_for_them(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "Qwen2ForCausalLM", "<args-json-object>")
-    assert chosen(AUTO, folder, []).tools == ""
+    assert chosen(AUTO, folder, "").tools == ""
 
 
 def test_what_the_resource_names_counts_more_and_none_is_none(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "Qwen3ForCausalLM", QWEN)
-    assert chosen(Parsers("pythonic", "granite"), folder, []) == Parsers("pythonic", "granite")
-    assert chosen(Parsers("none", "none"), folder, []) == Parsers()
-    assert chosen(Parsers("none"), folder, []) == Parsers("", "qwen3")
+    assert chosen(Parsers("pythonic", "granite"), folder, "") == Parsers("pythonic", "granite")
+    assert chosen(Parsers("none", "none"), folder, "") == Parsers()
+    assert chosen(Parsers("none"), folder, "") == Parsers("", "qwen3")
 
 
 def test_another_chat_template_in_its_place_decides(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "LlamaForCausalLM", LLAMA_3)
-    assert chosen(AUTO, folder, [], "no calls").tools == ""
-    assert chosen(AUTO, folder, [], QWEN).tools == "hermes"
+    assert chosen(AUTO, folder, "", "no calls").tools == ""
+    assert chosen(AUTO, folder, "", QWEN).tools == "hermes"
 
 
 def test_templates_are_found_wherever_models_have_them(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"architectures": ["Qwen2ForCausalLM"]}))
-    assert chosen(AUTO, tmp_path, []).tools == ""
+    assert chosen(AUTO, tmp_path, "").tools == ""
     several = [{"name": "default", "template": "x"}, {"name": "tool_use", "template": QWEN}]
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({"chat_template": several}))
-    assert chosen(AUTO, tmp_path, []).tools == "hermes"
+    assert chosen(AUTO, tmp_path, "").tools == "hermes"
     (tmp_path / "tokenizer_config.json").unlink()
     (tmp_path / "chat_template.jinja").write_text(QWEN)
-    assert chosen(AUTO, tmp_path, []).tools == "hermes"
+    assert chosen(AUTO, tmp_path, "").tools == "hermes"
     folder_of(tmp_path, "MistralForCausalLM", "")
     (tmp_path / "chat_template.jinja").unlink()
     (tmp_path / "tekken.json").write_text("{}")
-    assert chosen(AUTO, tmp_path, []).tools == "mistral"
+    assert chosen(AUTO, tmp_path, "").tools == "mistral"
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"architectures": 5}', "null"])
 def test_a_folder_that_tells_nothing_gets_none(tmp_path: Path, text: str) -> None:
     (tmp_path / "config.json").write_text(text)
-    assert chosen(AUTO, tmp_path, ["hf://Qwen/Qwen3-8B"]) == Parsers()
-    assert chosen(AUTO, tmp_path / "absent", []) == Parsers()
+    assert chosen(AUTO, tmp_path, "hf://Qwen/Qwen3-8B") == Parsers()
+    assert chosen(AUTO, tmp_path / "absent", "") == Parsers()
 
 
 @pytest.mark.parametrize("row", [*TOOLS, *REASONING], ids=lambda row: row.parser)

@@ -17,6 +17,7 @@ from arriero_runtime.engine.protocol import (
     Tokens,
 )
 from arriero_runtime.failing import StartError
+from arriero_runtime.model import Model
 
 
 async def body_of(receive: Receive) -> bytes:
@@ -186,7 +187,7 @@ class ScriptedLoader:
         if self.refuse:
             raise self.refuse
 
-    async def check_model(self, folder: Path, pooling: bool) -> None:
+    async def check_model(self, folder: Path, model: Model) -> None:
         files = await asyncio.to_thread(lambda: list(folder.iterdir()))
         self.seen = {file.name for file in files}
         if self.unfit:
@@ -195,8 +196,8 @@ class ScriptedLoader:
     def give_up(self) -> None:
         self.given_up.set()
 
-    async def load(self, folder: Path, names: Sequence[str], pooling: bool) -> ScriptedEngine:
-        self.loaded, self.pooling = folder, pooling
+    async def load(self, folder: Path, names: Sequence[str], model: Model) -> ScriptedEngine:
+        self.loaded, self.pooling = folder, model.pooling
         self.loads += 1
         go, given_up = (asyncio.ensure_future(event.wait()) for event in (self.go, self.given_up))
         await asyncio.wait({go, given_up}, return_when=asyncio.FIRST_COMPLETED)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from arriero_runtime import cli
 from arriero_runtime.channel import Channel
+from arriero_runtime.model import Model
 from arriero_runtime.server.serving import Serving
 from tests.runtime.server.scripted import ScriptedEngine, ScriptedLoader
 from tests.runtime.supervisor.fake_server import SLEEPER
@@ -21,11 +22,11 @@ from tests.runtime.supervisor.fake_server import SLEEPER
 class SlowLoader(ScriptedLoader):
     """FAKE: takes its time, with processes that must not be left behind."""
 
-    async def load(self, folder: Path, names: Sequence[str], pooling: bool = False) -> ScriptedEngine:
+    async def load(self, folder: Path, names: Sequence[str], model: Model) -> ScriptedEngine:
         for alone in (False, True):
             subprocess.Popen(SLEEPER, start_new_session=alone)  # noqa: ASYNC220 as quick as the engine's own
         await asyncio.sleep(float(os.environ["SCRIPTED_LOAD_SECONDS"]))
-        return await super().load(folder, names, pooling)
+        return await super().load(folder, names, model)
 
 
 async def main() -> int:

@@ -16,6 +16,7 @@ from arriero_runtime.engine.vllm.explain import explained_exception
 from arriero_runtime.engine.vllm.steps import StepCount
 from arriero_runtime.engine.vllm.wishes import Wishes
 from arriero_runtime.failing import start_error
+from arriero_runtime.model import Model
 
 log = logging.getLogger(__name__)
 
@@ -53,9 +54,9 @@ class VllmLoader:
         except Exception as error:
             raise explained_exception(error, Phase.RESOLVING) from error
 
-    async def check_model(self, folder: Path, pooling: bool) -> None:
+    async def check_model(self, folder: Path, model: Model) -> None:
         """Raises StartError (ContextTooLong, ModelUnsupported, InvalidArguments)."""
-        args = await self._arguments(folder, pooling)
+        args = await self._arguments(folder, model)
         try:
             await asyncio.to_thread(_configure, args)
         except Exception as error:
@@ -64,9 +65,9 @@ class VllmLoader:
                 raise found from error
             log.debug("the configuration alone is not enough to tell: %r", error)
 
-    async def load(self, folder: Path, names: Sequence[str], pooling: bool) -> VllmEngine:
+    async def load(self, folder: Path, names: Sequence[str], model: Model) -> VllmEngine:
         """Raises StartError. Blocking work is done in a thread: the event loop goes on answering."""
-        args = await self._arguments(folder, pooling)
+        args = await self._arguments(folder, model)
         args.served_model_name = list(names)
         _stay_offline()
         client = None
@@ -83,12 +84,12 @@ class VllmLoader:
         """Ends the engine's processes: vLLM then gives up its start."""
         processes.kill()
 
-    async def _arguments(self, folder: Path, pooling: bool) -> argparse.Namespace:
+    async def _arguments(self, folder: Path, model: Model) -> argparse.Namespace:
         await self.check_arguments()
         args = argparse.Namespace(**vars(self._args))
         args.model = str(folder)
-        await asyncio.to_thread(parsers.fit, args, self._wishes, folder)
-        if pooling:
+        await asyncio.to_thread(parsers.fit, args, self._wishes, folder, model.uri)
+        if model.pooling:
             args.runner = "pooling"
         return args
 

@@ -11,10 +11,10 @@ from arriero_runtime.parsers.choice import Parsers, chosen
 log = logging.getLogger(__name__)
 
 
-def fit(args: argparse.Namespace, wishes: Wishes, folder: Path) -> None:
-    """Those that are wished for, else those that fit the model in this folder."""
+def fit(args: argparse.Namespace, wishes: Wishes, folder: Path, uri: str) -> None:
+    """Those that are wished for, else those that fit the model that came from `uri` into this folder."""
     wanted = Parsers(wishes.tool_call_parser, wishes.reasoning_parser)
-    found = chosen(wanted, folder, (), _template(args.chat_template))
+    found = chosen(wanted, folder, uri, _template(args.chat_template))
     args.tool_call_parser = found.tools or None
     args.enable_auto_tool_choice = bool(found.tools)
     args.reasoning_parser = found.reasoning
