@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from tests.models import lora
-
 _HEADER: Final = 8
 """Bytes of a safetensors file that tell the length of its JSON header."""
 _VECTOR: Final = "model.layers.0.input_layernorm.weight"
@@ -126,8 +124,3 @@ def broken(name: str, good: Path, parent: Path) -> Path:
     shutil.copytree(good, folder)
     BREAK[name](folder)
     return folder
-
-
-def high_rank(base: Path, parent: Path) -> Path:
-    """An adapter of rank 64."""
-    return lora.adapter(base, parent / "adapter", rank=64)
