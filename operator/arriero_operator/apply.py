@@ -25,6 +25,8 @@ _MERGEABLE: Final = (SERVICES, CLAIMS)
 """Kinds in which somebody else's object could take up ours without a conflict. Of the others the name holds a hash, or
 their selector is one field, so that to apply without force is refused."""
 _YOUNG: Final = timedelta(minutes=1)
+_TRIES: Final = 3
+"""How many times a part is applied that others write over meanwhile, or that the API server does not keep as it is."""
 
 
 class ChildProblem(Exception):
@@ -88,9 +90,8 @@ class Applier:
         wanted = [part for part in parts if not same or memory.intents.get(part.manager) != marks.digest(part.intent)]
         if wanted and live is not None and labels.OPENED in (live["metadata"].get("annotations") or {}):
             wanted = [*_settling(live, parts), *parts]
-        for part in wanted:
-            live = await self._apply(kind, part, [part])
-            memory.intents[part.manager] = marks.digest(part.intent)
+        if wanted:
+            live = await self._bring(kind, parts, wanted, memory)
         assert live is not None
         memory.looks = looks(live)
         return live
@@ -120,6 +121,18 @@ class Applier:
                 _check(owner, kind, found)
             return _Applied(owner.name), found
         return _Applied(owner.name, {part.manager: marks.digest(part.intent) for part in parts}, looks(made)), made
+
+    async def _bring(self, kind: Kind, parts: Sequence[Part], wanted: Sequence[Part], memory: _Applied) -> Object:
+        """Apply what is wanted; again what somebody else has written over before the last answer, which tells of it."""
+        live: Object = {}
+        for _ in range(_TRIES):
+            for part in wanted:
+                live = await self._apply(kind, part, [part])
+                memory.intents[part.manager] = marks.digest(part.intent)
+            wanted = [part for part in parts if not marks.covers(live, part.intent)]
+            if not wanted:
+                break
+        return live
 
     async def _look(self, kind: Kind, namespace: str, name: str) -> Object | None:
         """Live: a foreign object is not in the cache, which holds labelled ones only."""

@@ -35,19 +35,19 @@ def marked(intent: Object, digests: Mapping[str, str]) -> Object:
 def holds(live: Mapping[str, Any], manager: str, intent: Mapping[str, Any]) -> bool:
     """Whether the intent is what `manager` last applied, and is in force."""
     found = (live["metadata"].get("annotations") or {}).get(mark(manager))
-    return found == digest(intent) and _covers(live, intent)
+    return found == digest(intent) and covers(live, intent)
 
 
 _ABSENT: Final[tuple[Any, ...]] = (None, {}, [], "")
 """What the API server may leave out. A zero may be too; not a False, which is another word than an absent one."""
 
 
-def _covers(live: Any, said: Any) -> bool:
-    """Whether `live` has all that was said; the API server fills in more, and writes quantities in its own way."""
+def covers(live: Any, said: Any) -> bool:
+    """Whether `live` has all that was `said`; the API server fills in more, and writes quantities in its own way."""
     if isinstance(said, Mapping):
         if not isinstance(live, Mapping):
             return live is None and not said
-        return all(_covers(live.get(key), value) for key, value in said.items())
+        return all(covers(live.get(key), value) for key, value in said.items())
     if isinstance(said, list):
         return _covers_list(live or [], said)
     if live is None and said == 0 and said is not False:
@@ -57,11 +57,11 @@ def _covers(live: Any, said: Any) -> bool:
 
 def _covers_list(live: Sequence[Any], said: Sequence[Any]) -> bool:
     """Element by element; lists to which others may add are compared by their elements' names."""
-    if len(live) == len(said) and all(map(_covers, live, said)):
+    if len(live) == len(said) and all(map(covers, live, said)):
         return True
     named = {one.get("name"): one for one in live if isinstance(one, Mapping)}
     return bool(said) and all(
-        isinstance(one, Mapping) and "name" in one and _covers(named.get(one["name"]), one) for one in said
+        isinstance(one, Mapping) and "name" in one and covers(named.get(one["name"]), one) for one in said
     )
 
 

@@ -23,12 +23,13 @@ _log = logging.getLogger(__name__)
 PATIENCE: Final = 8.0
 """Seconds after which a pod that has a node should have a sandbox there."""
 AGAIN: Final = 5.0
+_SOON: Final = 1.0
 _LONGEST: Final = 30.0
 """Seconds between questions about a pod: a half of what it has waited, within these bounds."""
 
 _REST: Final = 10
-"""How many times as long as the last answer took nobody is asked about: to find the Events of one pod the API server
-reads all of its namespace."""
+"""How many times as long as the last answer took nobody is asked about, AGAIN at most: to find the Events of one pod
+the API server reads all of its namespace; but a decision that waits for them must not be taken without."""
 
 _PROMISED: Final = ("TriggeredScaleUp", "Nominated")
 _NOT_PROMISED: Final = ("NotTriggerScaleUp", "FailedScaleUp", "FailedToScaleUpGroup", "ScaleUpTimedOut")
@@ -73,13 +74,17 @@ class PodEvents:
             due = heard is None or self.clock() - heard.asked >= pause
             if due and self.clock() >= self._free:
                 heard = _Heard(self.clock(), await self._ask(key[0], pod, heard.told if heard else Told()))
+                due = False
             if heard is not None:
                 kept[pod.uid] = heard
-            since_asked = self.clock() - heard.asked if heard is not None else pause
-            waits.append(pause - since_asked if since_asked < pause else pause)
+            waits.append(self._turn() if due or heard is None else max(0.0, heard.asked + pause - self.clock()))
         if kept:
             self._heard[key] = kept
         return min(waits, default=None)
+
+    def _turn(self) -> float:
+        """How soon a pod that could not be asked about may be (seconds)."""
+        return min(AGAIN, max(_SOON, self._free - self.clock()))
 
     async def _ask(self, namespace: str, pod: PodFacts, before: Told) -> Told:
         """Nothing else waits for an answer that does not come: what was heard `before` stands."""
@@ -91,7 +96,7 @@ class PodEvents:
             return before
         finally:
             now = self.clock()
-            self._free = now + _REST * (now - began)
+            self._free = now + min(AGAIN, _REST * (now - began))
 
     def forget(self, key: Key) -> None:
         """The model is gone."""

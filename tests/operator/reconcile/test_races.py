@@ -133,3 +133,31 @@ async def test_where_nobody_meddles_a_child_is_made_and_left_in_peace(
     written.clear()
     await applier.ensure(owner, kind, _parts(kind, owner))
     assert not written
+
+
+async def test_an_edit_between_two_parts_of_one_child_is_put_back(
+    kube: ApiServer, kubectl: Kubectl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kubectl.apply(model("tiny"))
+    owner = Owner(kubectl.namespace, "tiny", read(kubectl, "tiny")["metadata"]["uid"])
+    cache = Cache()
+    applier = Applier(CachedKube(kube, cache), cache)
+    scale, template = _parts(DEPLOYMENTS, owner)
+    await applier.ensure(owner, DEPLOYMENTS, [scale, template])
+    apply, edits = ApiServer.apply, ["runtime=runtime:2"]
+
+    async def meddled(self: ApiServer, kind: Kind, obj: Object, **options: Any) -> Object:
+        if options["manager"] == scale.manager and edits:
+            kubectl.run("set", "image", "deployment/tiny", edits.pop())
+        return await apply(self, kind, obj, **options)
+
+    monkeypatch.setattr(ApiServer, "apply", meddled)
+    other = {"metadata": {"labels": names.selector("tiny"), "annotations": {"a": "b"}}, "spec": TEMPLATE["spec"]}
+    fewer = Part(scale.manager, children.deployment_scale(owner, 1, {"maxSurge": 0, "maxUnavailable": 1}))
+    await applier.ensure(
+        owner, DEPLOYMENTS, [Part(template.manager, children.deployment_template(owner, other)), fewer]
+    )
+    assert not edits
+    found = kubectl.json("get", "deployment", "tiny")["spec"]
+    assert [one["image"] for one in found["template"]["spec"]["containers"]] == ["runtime:1"]
+    assert (found["replicas"], found["template"]["metadata"]["annotations"]["a"]) == (1, "b")
