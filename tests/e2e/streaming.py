@@ -9,8 +9,8 @@ from urllib.request import Request, urlopen
 
 from tests.support.eventually import eventually
 
-TOKENS = 500
-"""How long the answer is: long enough to outlast what is done meanwhile."""
+TOKENS = 900
+"""How long the answer is: with the prompt about all of the example's context, to outlast what is done meanwhile."""
 _BEGUN = 1
 _END_SECONDS = 240
 
@@ -34,18 +34,8 @@ class Stream:
 
     def read(self, model: str) -> None:
         """Read it to the end."""
-        body = {
-            "model": model,
-            "messages": [{"role": "user", "content": "Tell me a long story about a mule."}],
-            "max_tokens": TOKENS,
-            "ignore_eos": True,
-            "stream": True,
-            "stream_options": {"include_usage": True},
-        }
-        url = f"http://{self.address}:8080/v1/chat/completions"
-        request = Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
         try:
-            with urlopen(request, timeout=_END_SECONDS) as response:
+            with urlopen(_ask(self.address, model, TOKENS), timeout=_END_SECONDS) as response:
                 for line in response:
                     self._take(line.decode().strip().removeprefix("data: "))
         except OSError as error:
@@ -64,10 +54,26 @@ class Stream:
                 self.pieces += 1
 
 
+def _ask(address: str, model: str, tokens: int) -> Request:
+    body = {
+        "model": model,
+        "messages": [{"role": "user", "content": "Tell me a long story about a mule."}],
+        "max_tokens": tokens,
+        "ignore_eos": True,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+    url = f"http://{address}:8080/v1/chat/completions"
+    return Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
+
+
 @contextmanager
 def streams(model: str, addresses: list[str]) -> Iterator[list[Stream]]:
     """One open stream of each pod, all under way; afterwards all must have ended in full."""
     found = [Stream(address) for address in addresses]
+    for address in addresses:  # a first answer takes longer: all are to begin together
+        with urlopen(_ask(address, model, 1), timeout=_END_SECONDS) as response:
+            response.read()
     readers = [threading.Thread(target=one.read, args=(model,), daemon=True) for one in found]
     for reader in readers:
         reader.start()

@@ -38,7 +38,7 @@ def _status_of(address: str, model: str) -> int:
 
 @pytest.fixture(scope="module")
 def two_replicas(smollm2: Start) -> Iterator[list[str]]:
-    """The addresses of two ready pods of the model; the last test that uses them takes one away."""
+    """The addresses of two ready pods of the model."""
     kubectl = smollm2.kubectl
     kubectl.run("scale", "im/smollm2", "--replicas=2")
     eventually(lambda: len(smollm2.pods()) == 2, 30)
@@ -77,7 +77,6 @@ def _state(kubectl: Kubectl, name: str) -> str | None:
     return next((n["state"] for n in names if n["name"] == name), None)
 
 
-@pytest.mark.full
 def test_a_scale_down_lets_the_streams_of_both_pods_end(smollm2: Start, two_replicas: list[str]) -> None:
     with streams("smollm2", two_replicas) as open_streams:
         smollm2.kubectl.run("scale", "im/smollm2", "--replicas=1")
@@ -93,8 +92,11 @@ def _leaving(smollm2: Start) -> bool:
 
 
 def test_at_rest_nothing_is_written_but_the_lease(stage: Stage, smollm2: Start) -> None:
+    kubectl = smollm2.kubectl
+    kubectl.run("scale", "im/smollm2", "--replicas=1")
+    eventually(lambda: kubectl.json("get", "im", "smollm2")["status"].get("readyReplicas") == 1, 60)
+    eventually(lambda: len(smollm2.pods()) == 1, 60)
     smollm2.wait_ready()
-    assert len(smollm2.pods()) == 1
     log = AuditLog.now(stage.cluster.audit_log)
     time.sleep(REST_SECONDS)  # the promise is about a span of time
     writes = log.writes(OPERATOR)
@@ -107,7 +109,6 @@ def test_a_service_deleted_by_hand_is_back_within_five_seconds(smollm2: Start) -
     eventually(lambda: kubectl.exists("service", "smollm2"), 5)
 
 
-@pytest.mark.full
 def test_a_node_is_drained_of_a_pod_when_its_stream_has_ended_and_the_model_waits_for_a_node(smollm2: Start) -> None:
     kubectl = smollm2.kubectl
     (address,) = _addresses(smollm2)
