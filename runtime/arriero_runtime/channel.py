@@ -1,133 +1,25 @@
-"""What supervisor and server say to each other: JSON lines over one inherited socket pair. Standard library only.
+"""The way between supervisor and server: messages as lines over one inherited socket pair. Standard library only.
 
-Up, server to supervisor: `Status`, `Heartbeat` (every second), `MetricsSnapshot` (every five), `Failed`, `Drained`.
-Down: `Drain`. Sending never waits; receiving waits in a thread (`messages`) or reads what is there (`poll`).
+Sending never waits; receiving waits in a thread (`messages`) or reads what is there (`poll`).
 """
 
 import contextlib
-import json
 import os
 import select
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
-from typing import Any, Final, Self
+from collections.abc import Iterator
+from typing import Final, Self
 
-from arriero_api.contract import ContractError, Failure, RuntimeStatus
+from arriero_runtime.messages import DROPPABLE, Message, MessageError, decode, encode
 
 FD_VARIABLE: Final = "ARRIERO_CHANNEL_FD"
 """Environment variable of the server: the number of its end of the socket pair."""
-HEARTBEAT_SECONDS: Final = 1.0
-SNAPSHOT_SECONDS: Final = 5.0
 PENDING_BYTES: Final = 4 * 1024 * 1024
 """Most that a sender keeps for a receiver that does not read."""
 LINE_BYTES: Final = 4 * 1024 * 1024
 _READ_BYTES: Final = 64 * 1024
-
-
-class ChannelError(ValueError):
-    """A line of the other side cannot be used; the text says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """The server's state: sent at every change, and heard by /status and /readyz."""
-
-    status: RuntimeStatus
-
-
-@dataclass(frozen=True, slots=True)
-class Heartbeat:
-    """Proof of life. `loop_lag_seconds` is how late the event loop ran; the totals count since the engine's start.
-
-    `requests_in_flight` are those whose clients wait, `engine_requests` those that the engine itself holds.
-    """
-
-    loop_lag_seconds: float = 0.0
-    requests_in_flight: int = 0
-    tokens_total: int = 0
-    engine_steps_total: int = 0
-    engine_requests: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class MetricsSnapshot:
-    """Metrics in the Prometheus text format."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """The server knows why it cannot serve and is about to end."""
-
-    failure: Failure
-
-
-@dataclass(frozen=True, slots=True)
-class Drained:
-    """The drain is over: so many requests have ended by themselves, so many were cut off."""
-
-    completed: int
-    aborted: int
-
-
-@dataclass(frozen=True, slots=True)
-class Drain:
-    """Accept for the endpoint delay, refuse, let requests end, answer `Drained`, stop the engine, exit 0."""
-
-
-Message = Status | Heartbeat | MetricsSnapshot | Failed | Drained | Drain
-
-_DROPPABLE: Final = (Heartbeat, MetricsSnapshot)
-
-
-def encode(message: Message) -> bytes:
-    """One line with its end."""
-    body: dict[str, Any]
-    match message:
-        case Status(status):
-            body = {"status": json.loads(status.to_json())}
-        case Failed(failure):
-            body = {"failure": json.loads(failure.to_json())}
-        case _:
-            body = asdict(message)
-    return json.dumps({"type": type(message).__name__, **body}, ensure_ascii=True).encode() + b"\n"
-
-
-def _status(body: dict[str, Any]) -> Message:
-    return Status(RuntimeStatus.from_json(json.dumps(body["status"])))
-
-
-def _heartbeat(body: dict[str, Any]) -> Message:
-    return Heartbeat(
-        float(body["loop_lag_seconds"]),
-        int(body["requests_in_flight"]),
-        int(body["tokens_total"]),
-        int(body["engine_steps_total"]),
-        int(body["engine_requests"]),
-    )
-
-
-_DECODERS: Final[dict[str, Callable[[dict[str, Any]], Message]]] = {
-    "Status": _status,
-    "Heartbeat": _heartbeat,
-    "MetricsSnapshot": lambda body: MetricsSnapshot(str(body["text"])),
-    "Failed": lambda body: Failed(Failure.from_dict(body["failure"])),
-    "Drained": lambda body: Drained(int(body["completed"]), int(body["aborted"])),
-    "Drain": lambda body: Drain(),
-}
-
-
-def decode(line: bytes) -> Message:
-    """Raises ChannelError for a line that is no known message."""
-    try:
-        body = json.loads(line)
-        return _DECODERS[body["type"]](body)
-    except (ContractError, ValueError, KeyError, TypeError) as error:
-        raise ChannelError(f"not a message: {error!r}") from error
 
 
 class Channel:
@@ -162,7 +54,7 @@ class Channel:
         """
         with self._lock:
             self._write()
-            if not self._open or (self._pending and isinstance(message, _DROPPABLE)):
+            if not self._open or (self._pending and isinstance(message, DROPPABLE)):
                 return False
             line = encode(message)
             if len(self._pending) + len(line) > PENDING_BYTES:
@@ -224,7 +116,7 @@ class Channel:
         while (end := self._received.find(b"\n")) >= 0:
             line = bytes(self._received[:end])
             del self._received[: end + 1]
-            with contextlib.suppress(ChannelError):
+            with contextlib.suppress(MessageError):
                 yield decode(line)
         if len(self._received) > LINE_BYTES:
             self._received.clear()

@@ -8,21 +8,18 @@ from collections.abc import Iterator
 import pytest
 
 from arriero_api.contract import Failure, Phase, Progress, RuntimeStatus
-from arriero_runtime.channel import (
-    FD_VARIABLE,
-    PENDING_BYTES,
-    Channel,
-    ChannelError,
+from arriero_runtime.channel import FD_VARIABLE, PENDING_BYTES, Channel, pair
+from arriero_runtime.messages import (
     Drain,
     Drained,
     Failed,
     Heartbeat,
     Message,
+    MessageError,
     MetricsSnapshot,
     Status,
     decode,
     encode,
-    pair,
 )
 
 MESSAGES: list[Message] = [
@@ -54,7 +51,7 @@ def test_a_message_arrives_as_it_was_sent(message: Message) -> None:
 
 @pytest.mark.parametrize("line", [b"", b"no", b"[]", b"{}", b'{"type": "Heartbeat"}', b'{"type": "Later"}'])
 def test_a_line_that_is_no_message_is_refused(line: bytes) -> None:
-    with pytest.raises(ChannelError):
+    with pytest.raises(MessageError):
         decode(line)
 
 

@@ -9,7 +9,8 @@ from typing import Final
 
 from arriero_api.contract import Failure
 from arriero_runtime import cli
-from arriero_runtime.channel import Channel, Failed
+from arriero_runtime.channel import Channel
+from arriero_runtime.messages import Failed
 from arriero_runtime.server import log
 
 _FLUSH_SECONDS: Final = 2.0

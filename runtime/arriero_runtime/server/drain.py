@@ -5,9 +5,9 @@ import logging
 from typing import Final
 
 from arriero_api.contract import Phase
-from arriero_runtime.channel import Drained
 from arriero_runtime.engine.protocol import Engine
 from arriero_runtime.lifecycle import LifeCycle
+from arriero_runtime.messages import Drained
 from arriero_runtime.server.answers import cut_off
 from arriero_runtime.server.dispatch import Dispatcher
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 from arriero_api.contract import Phase
-from arriero_runtime.channel import HEARTBEAT_SECONDS, SNAPSHOT_SECONDS, Heartbeat, Message, MetricsSnapshot
 from arriero_runtime.engine.protocol import Counters, Engine
+from arriero_runtime.messages import HEARTBEAT_SECONDS, SNAPSHOT_SECONDS, Heartbeat, Message, MetricsSnapshot
 from arriero_runtime.server.dispatch import Dispatcher
 from arriero_runtime.stuck import Stuck
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from arriero_api.contract import Failure, NameKind, Phase, Registration, Registrations
-from arriero_runtime.channel import Drained
 from arriero_runtime.engine.protocol import AsgiApp, Engine
 from arriero_runtime.failing import StartError, failure
+from arriero_runtime.messages import Drained
 from arriero_runtime.model import Model
 from arriero_runtime.registrations import Applied
 from arriero_runtime.server import refusals

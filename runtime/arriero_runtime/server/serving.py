@@ -10,11 +10,12 @@ from typing import Any, Final
 from arriero_api.contract import ContractError, Failure, Phase, RuntimeStatus
 from arriero_api.pod import ENGINE_STOP_SECONDS
 from arriero_runtime import registrations
-from arriero_runtime.channel import Channel, Drain, Drained, Failed, Message, Status
+from arriero_runtime.channel import Channel
 from arriero_runtime.cli import ServeOptions
 from arriero_runtime.engine.protocol import Engine, EngineLoader
 from arriero_runtime.failing import StartError, failure
 from arriero_runtime.lifecycle import LifeCycle
+from arriero_runtime.messages import Drain, Drained, Failed, Message, Status
 from arriero_runtime.model import Model
 from arriero_runtime.server import http
 from arriero_runtime.server.answers import engine_gone

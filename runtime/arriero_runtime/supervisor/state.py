@@ -7,7 +7,7 @@ from typing import Final
 
 from arriero_api.contract import AdapterStatus, Failure, Phase, Progress, RuntimeStatus
 from arriero_api.scrub import scrubbed
-from arriero_runtime.channel import Drained, Failed, Heartbeat, Message, MetricsSnapshot, Status
+from arriero_runtime.messages import Drained, Failed, Heartbeat, Message, MetricsSnapshot, Status
 from arriero_runtime.stuck import Stuck
 
 _FIRST: Final = RuntimeStatus(Phase.RESOLVING, Progress(None, "the server starts"))

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 
 from arriero_api.contract import Failure
-from arriero_runtime.channel import Drain
 from arriero_runtime.cli import ServeOptions
+from arriero_runtime.messages import Drain
 from arriero_runtime.supervisor import tree
 from arriero_runtime.supervisor.child import Child
 from arriero_runtime.supervisor.settings import Settings

@@ -12,7 +12,8 @@ import httpx
 
 from arriero_api.contract import NameKind, Phase, Registration, Registrations, RuntimeStatus
 from arriero_runtime import cli
-from arriero_runtime.channel import Channel, Message, Status, pair
+from arriero_runtime.channel import Channel, pair
+from arriero_runtime.messages import Message, Status
 from arriero_runtime.server.serving import Serving
 from tests.runtime.server.scripted import ScriptedEngine, ScriptedLoader
 from tests.support.eventually import eventually_async

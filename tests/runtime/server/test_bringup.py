@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from arriero_api.contract import Phase
-from arriero_runtime.channel import Failed
 from arriero_runtime.cli import ServeOptions
 from arriero_runtime.failing import start_error
+from arriero_runtime.messages import Failed
 from tests.hub import Fault, Hub
 from tests.models.edited import Tensor, write
 from tests.runtime.server.harness import Running, options_for, running

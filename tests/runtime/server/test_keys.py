@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from arriero_api.contract import Phase
-from arriero_runtime.channel import Failed
 from arriero_runtime.engine.protocol import Receive, Scope, Send
+from arriero_runtime.messages import Failed
 from arriero_runtime.server.keys import Keys, KeysUnusable
 from arriero_runtime.server.routes import OPEN
 from tests.runtime.server.harness import Running, error_of, options_for, running

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from arriero_api.contract import Phase, registrations_hash
-from arriero_runtime.channel import Drain, Drained, Failed, Heartbeat, MetricsSnapshot
 from arriero_runtime.engine.protocol import FirstAnswer, Receive
 from arriero_runtime.failing import start_error
+from arriero_runtime.messages import Drain, Drained, Failed, Heartbeat, MetricsSnapshot
 from arriero_runtime.server import drain as drains
 from tests.runtime.server.harness import Running, error_of, options_for, running, write_names
 from tests.runtime.server.scripted import ScriptedEngine

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from arriero_api.contract import Phase
-from arriero_runtime.channel import Drain, Failed, Heartbeat, Message, MetricsSnapshot
 from arriero_runtime.engine.protocol import Counters, FirstAnswer
 from arriero_runtime.lifecycle import LifeCycle
+from arriero_runtime.messages import Drain, Failed, Heartbeat, Message, MetricsSnapshot
 from arriero_runtime.server import pulse
 from arriero_runtime.server.dispatch import Dispatcher
 from arriero_runtime.server.pulse import Pulse

@@ -14,7 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from arriero_api.contract import Failure, Phase, Progress, RuntimeStatus
-from arriero_runtime.channel import Channel, Drain, Drained, Failed, Heartbeat, MetricsSnapshot, Status
+from arriero_runtime.channel import Channel
+from arriero_runtime.messages import Drain, Drained, Failed, Heartbeat, MetricsSnapshot, Status
 
 BEAT_SECONDS = 0.05
 SLEEPER = [sys.executable, "-c", "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.pause()"]

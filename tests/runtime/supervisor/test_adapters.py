@@ -1,7 +1,7 @@
 """What the supervisor tells of adapters: without secrets on /status, as numbers on /metrics."""
 
 from arriero_api.contract import AdapterState, AdapterStatus, Failure, Phase, RuntimeStatus
-from arriero_runtime.channel import Status
+from arriero_runtime.messages import Status
 from arriero_runtime.supervisor.log import Copy
 from arriero_runtime.supervisor.metrics import CATALOGUE, Sources
 from arriero_runtime.supervisor.state import State

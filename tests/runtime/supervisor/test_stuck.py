@@ -3,7 +3,7 @@
 import pytest
 
 from arriero_api.contract import Phase, RuntimeStatus
-from arriero_runtime.channel import Heartbeat, Status
+from arriero_runtime.messages import Heartbeat, Status
 from arriero_runtime.supervisor.settings import Settings
 from arriero_runtime.supervisor.state import State
 from arriero_runtime.supervisor.watch import complaint
