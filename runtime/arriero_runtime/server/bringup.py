@@ -17,7 +17,7 @@ from arriero_runtime.lifecycle import LifeCycle
 from arriero_runtime.model import Model
 from arriero_runtime.native.fitting import chat_of
 from arriero_runtime.server.adapters import Place
-from arriero_runtime.server.compiled import shelf
+from arriero_runtime.server.compiled import Compiled, shelf
 from arriero_runtime.server.dispatch import Dispatcher
 from arriero_runtime.server.foretaste import Foretaste
 from arriero_runtime.server.names import Names
@@ -53,13 +53,13 @@ class BringUp:
 
         Expects the phase Resolving.
         """
+        compiled = await self._claimed(model)
         foretaste = Foretaste(self.loader.flags)
         try:
             folder = await self._wanted(self._prepare(model, foretaste))
         finally:
             foretaste.close()
         self.life.enter(Phase.LOADING, "starting the engine")
-        compiled = shelf(self.options, model.uri, self.loader.flags)
         if compiled is not None:
             await self._wanted(asyncio.to_thread(compiled.fill))
         engine = self.engine = await self._load(folder, model)
@@ -77,6 +77,20 @@ class BringUp:
         if compiled is not None:
             self._keeping = asyncio.ensure_future(asyncio.to_thread(compiled.keep))
         return engine
+
+    async def _claimed(self, model: Model) -> Compiled | None:
+        """The caches of what this model compiles, where they are kept for other pods; those of the model before are
+        packed first."""
+        if self._keeping is not None:
+            await self._keeping
+        compiled = shelf(self.options, model.uri, self.loader.flags)
+        if compiled is not None:
+            try:
+                await asyncio.to_thread(compiled.claim)
+            except OSError as error:
+                words = f"{compiled.work} cannot be written: {error.strerror}."
+                raise start_error("CacheUnusable", words, Phase.RESOLVING) from error
+        return compiled
 
     def _place(self, engine: Engine, model: Model, folder: Path) -> Place:
         return Place(engine, model.uri, folder, self.options.cache_dir, self.options.credentials_dir)

@@ -43,16 +43,27 @@ class Compiled:
     flags: Sequence[str]
     versions: Sequence[str]
     _filled: frozenset[tuple[str, int]] = field(default=frozenset(), init=False)
+    _goes_on: bool = field(default=False, init=False)
 
     @property
     def place(self) -> Path:
         """Where the caches are kept."""
         return self.volume / FOLDER / f"{_digest([self.model])}-{_digest([*self.versions, *self.flags])}.tar.gz"
 
+    def claim(self) -> None:
+        """The pod's folder is this model's from now on: what was compiled there for another one goes. To be called
+        before anything of the model is looked at; raises OSError."""
+        owner = self.work.with_name(f"{self.work.name}.owner")
+        name = self.place.name
+        self._goes_on = owner.exists() and owner.read_text() == name
+        if not self._goes_on:
+            _empty(self.work)
+            owner.write_text(name)
+
     def fill(self) -> bool:
         """Take what an earlier pod has compiled; False where there is nothing of use. Raises nothing."""
-        if _files(self.work):
-            return True  # the container has started anew: its own is newer
+        if self._goes_on and _files(self.work):
+            return True  # the container has started anew, or its model again: its own is newer
         try:
             archive.unpack(self.place, self.work)
         except FileNotFoundError:

@@ -171,9 +171,40 @@ def test_a_container_that_starts_anew_goes_on_with_its_own(volume: Path) -> None
     first, second = pod(volume, "a"), pod(volume, "b")
     compile_in(first)
     first.keep()
+    second.claim()
     compile_in(second, "newer")
+    anew = pod(volume, "b")
+    anew.claim()
+    assert anew.fill()
+    assert (anew.work / KERNEL).read_text() == "newer"
+
+
+def test_what_a_look_at_the_model_has_left_does_not_stand_in_the_way_of_an_earlier_pods(volume: Path) -> None:
+    first, second = pod(volume, "a"), pod(volume, "b")
+    compile_in(first)
+    first.keep()
+    second.claim()
+    compile_in(second, name="vllm/modelinfos/llama.json")
     assert second.fill()
-    assert (second.work / KERNEL).read_text() == "newer"
+    assert (second.work / KERNEL).read_text() == "code"
+
+
+def test_an_archive_has_nothing_of_another_model_that_the_same_pod_served_before(volume: Path) -> None:
+    first, other = pod(volume, "a"), pod(volume, "a", model="hf://org/other")
+    first.claim()
+    compile_in(first)
+    first.keep()
+    other.claim()
+    assert not other.fill()
+    compile_in(other, "other", "triton/other.so")
+    other.keep()
+    with tarfile.open(other.place) as tar:
+        assert tar.getnames() == ["triton/other.so"]
+    again = pod(volume, "a")
+    again.claim()
+    assert again.fill()
+    assert (again.work / KERNEL).read_text() == "code"
+    assert not (again.work / "triton/other.so").exists()
 
 
 def test_locks_leftovers_and_other_code_are_not_kept(volume: Path) -> None:
