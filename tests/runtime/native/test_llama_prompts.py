@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from arriero_runtime.channel import Failed
+from arriero_runtime.messages import Failed
 from tests.runtime.native.formats.spelled import Letters
 from tests.runtime.native.played import COUNT, METRICS, Answer, Native, completion, native, text_piece
 from tests.runtime.server.harness import options_for, running
