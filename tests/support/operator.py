@@ -36,7 +36,7 @@ def operator_kubeconfig(
 ) -> Path:
     """A kubeconfig with the rights of the operator that the chart installs as `release` into kubectl's namespace.
 
-    It watches the namespaces `watched`, an empty list: all; None: kubectl's own. `values` are further ones of the chart.
+    It watches the namespaces `watched`, an empty list: all; None: kubectl's own. `values` are more of the chart.
     """
     namespaces = [kubectl.namespace] if watched is None else list(watched)
     rendered = render({**values, "watchNamespaces": namespaces}, release=release)
@@ -79,6 +79,7 @@ class OperatorProcess:
     program: tuple[str, ...] = ("-m", "arriero_operator")
     release: str = "arriero"
     env: Mapping[str, str] = field(default_factory=dict)
+    python: Path = Path(sys.executable)
     port: int = field(init=False)
     _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
@@ -105,7 +106,7 @@ class OperatorProcess:
         settings = self.folder / f"{self.identity}.settings.yaml"
         settings.write_text(yaml.safe_dump(dict(self.settings)))
         command = [
-            *(sys.executable, *self.program),
+            *(str(self.python), *self.program),
             f"--settings={settings}",
             *([f"--kubeconfig={self.kubeconfig}"] if self.kubeconfig else []),
             f"--namespace-of-lease={self.kubectl.namespace}",
