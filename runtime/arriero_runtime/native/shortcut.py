@@ -8,6 +8,8 @@ from typing import Final
 
 _STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)+"')
 """A text in JSON that is not empty."""
+_EMPTY: Final = b'""'
+"""The text of a token that is only a part of a character, or that is not shown."""
 _INNER: Final = (re.compile(rb'"content": ?(?=")'), re.compile(rb'"text": ?(?=")'))
 """What stands before the text of a chat's chunk and of a completion's, as the engine writes it."""
 _OUTER: Final = (re.compile(rb'"text": '), re.compile(rb'"delta": (?=")'))
@@ -23,13 +25,15 @@ class Shortcut:
         self._outer: _Parts = (b"", b"")
 
     def of(self, event: bytes) -> bytes | None:
-        """What to send for an event of the engine's; None where it must be looked at."""
+        """What to send for an event of the engine's, which may be nothing; None where it must be looked at."""
         if self._inner is None:
             return None
         before, after = self._inner
         if not event.startswith(before) or not event.endswith(after):
             return None
         text = event[len(before) : len(event) - len(after)]
+        if text == _EMPTY:
+            return b""
         if _STRING.fullmatch(text) is None:
             return None
         return self._outer[0] + text + self._outer[1]

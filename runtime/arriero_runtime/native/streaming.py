@@ -94,9 +94,7 @@ class EventStream:
 
     async def take(self, data: bytes) -> None:
         """Some bytes of the engine's stream."""
-        await self._write(
-            b"".join([self._shortcut.of(event) or self._long_way(event) for event in self._events.split(data)])
-        )
+        await self._write(b"".join(map(self._sent_for, self._events.split(data))))
         if self._events.error is not None:
             await self._tell_error()
 
@@ -106,6 +104,10 @@ class EventStream:
         await self._tell_error()
         if self._started:
             await self._send({"type": "http.response.body", "body": b""})
+
+    def _sent_for(self, event: bytes) -> bytes:
+        known = self._shortcut.of(event)
+        return self._long_way(event) if known is None else known
 
     def _long_way(self, event: bytes) -> bytes:
         if event.startswith(b":"):
