@@ -48,6 +48,10 @@ class Diagnosis:
         """One line of the log, without its end."""
         self._causes.feed(line)
 
+    def forget(self) -> None:
+        """What comes is of another engine."""
+        self._causes = Causes()
+
     def failure(self, *, engine_only: bool = False) -> Failure | None:
         """Why the engine ended, EngineFailed with the engine's own words where that is not known; None where the log
         tells no error at all.

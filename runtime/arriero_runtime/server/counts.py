@@ -43,7 +43,12 @@ BYTES: Final[Entry] = (
     "Bytes of the model that were fetched, those that an earlier start had fetched of an unfinished file included.",
     (),
 )
-CATALOGUE: Final = (REQUESTS, WORK, PHASES, BYTES)
+ENGINES: Final[Entry] = (
+    "arriero_runtime_engine_starts",
+    "Engines that this server has begun to load: more than one only where clients register models.",
+    (),
+)
+CATALOGUE: Final = (REQUESTS, WORK, PHASES, BYTES, ENGINES)
 """Name (a counter's `_total` is not part of it), help, labels."""
 
 
@@ -56,12 +61,13 @@ class Counts(Collector):
         self._work: Counter[tuple[str, ...]] = Counter({(outcome,): 0 for outcome in OUTCOMES})
         self._seconds: dict[tuple[str, ...], float] = {}
         self._routes: frozenset[str] = frozenset()
+        self._engines = 0
         self._phase = Phase.EMPTY
         self._since = clock()
 
     @property
     def _values(self) -> tuple[Mapping[tuple[str, ...], float], ...]:
-        return self._requests, self._work, self._seconds, {(): FETCHED.bytes}
+        return self._requests, self._work, self._seconds, {(): FETCHED.bytes}, {(): self._engines}
 
     def know(self, routes: Iterable[str]) -> None:
         """Paths, with {name} for their last part where that is free."""
@@ -89,6 +95,7 @@ class Counts(Collector):
         now = self._clock()
         spent = self._seconds.get((self._phase.value,), 0.0) + max(0.0, now - self._since)
         self._seconds[self._phase.value,] = spent
+        self._engines += phase is Phase.LOADING and self._phase is not phase
         self._phase, self._since = phase, now
 
     def text(self) -> str:

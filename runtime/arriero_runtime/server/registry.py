@@ -7,10 +7,9 @@ nothing.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
 from typing import Final
 
-from arriero_api.contract import Failure, NameKind, Phase, Registration, Registrations
+from arriero_api.contract import Failure, Phase
 from arriero_runtime.engine.protocol import AsgiApp, Engine
 from arriero_runtime.failing import StartError, failure
 from arriero_runtime.messages import Drained
@@ -19,48 +18,32 @@ from arriero_runtime.registrations import Applied
 from arriero_runtime.server import refusals
 from arriero_runtime.server.answers import engine_gone
 from arriero_runtime.server.bringup import BringUp, Withdrawn
+from arriero_runtime.server.cause import Cause, explained
 from arriero_runtime.server.pulse import death
 from arriero_runtime.server.refusals import RegistrationRefused
+from arriero_runtime.server.resident import Resident
 from arriero_runtime.server.tasks import Tasks
-from arriero_runtime.server.wish import Wish
+from arriero_runtime.server.wish import Wish, unlike
 
 _LAST_WORDS_SECONDS: Final = 2.0
 _REMEMBERED: Final = 1000
 """Names that were unregistered: to do so again is no error."""
 _NAMES: Final = 256
 """Of one model at a time: each is kept with what its registration said, and told in every list."""
-_VAGUE: Final = ("EngineDied", "EngineFailed")
-"""What the engine's processes tell in the log alone."""
-_LOG_KNOWS: Final = (
-    "The server's log says why. Register the model again; where it ends so again, mend what the log tells."
-)
-DIMENSION: Final = "embedding_dimension"
 Drain = Callable[[Engine], Awaitable[Drained]]
 log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True, eq=False)
-class _Resident:
-    """The model that is loaded, or on its way. `load` has what refused it, or None."""
-
-    model: Model
-    wishes: dict[str, Wish]
-    load: "asyncio.Task[RegistrationRefused | None]"
-    watch: "asyncio.Task[None] | None" = None
-
-    def is_of(self, model: Model) -> bool:
-        return (self.model.uri, self.model.revision) == (model.uri, model.revision)
-
-
 class Registry:
-    """`drain` waits for the requests under way when the last name goes."""
+    """`drain` waits for the requests under way when the last name goes; `cause` knows why an engine has ended."""
 
-    def __init__(self, start: BringUp, tasks: Tasks, drain: Drain) -> None:
+    def __init__(self, start: BringUp, tasks: Tasks, drain: Drain, cause: Cause) -> None:
         self._start = start
         self._life = start.life
         self._tasks = tasks
         self._drain = drain
-        self._resident: _Resident | None = None
+        self._cause = cause
+        self._resident: Resident | None = None
         self._leaving: asyncio.Task[None] | None = None
         self._past: dict[str, None] = {}
         self._closed = False
@@ -94,7 +77,7 @@ class Registry:
             raise refused
         if self._resident is not resident or wish.name not in resident.wishes:
             raise refusals.withdrawn()
-        if fault := self._unlike(wish):
+        if fault := unlike(wish, self._start.dispatcher.facts):
             await self._take_back(resident, wish, before)
             raise refusals.unlike(wish.name, fault)
 
@@ -128,10 +111,10 @@ class Registry:
             resident.watch.cancel()
         return self._start.engine
 
-    def _move_in(self, model: Model) -> _Resident:
+    def _move_in(self, model: Model) -> Resident:
         self._life.enter(Phase.RESOLVING, "looking for the model, checking the engine's arguments")
         self._start.dispatcher.facts.of_model(model.uri)
-        self._resident = _Resident(model, {}, self._tasks.start(self._load(model)))
+        self._resident = Resident(model, {}, self._tasks.start(self._load(model)))
         return self._resident
 
     async def _load(self, model: Model) -> RegistrationRefused | None:
@@ -142,18 +125,15 @@ class Registry:
             return refusals.withdrawn()
         except StartError as error:
             found = error.failure
-            if found.reason in _VAGUE:
-                found = replace(found, remedy=_LOG_KNOWS)
         except Exception as error:
             log.exception("the start failed")
             words = f"{type(error).__name__}: {error}"
-            found = failure("EngineFailed", words, self._life.phase, remedy=_LOG_KNOWS)
+            found = failure("EngineFailed", words, self._life.phase)
         else:
             assert self._resident is not None
             self._resident.watch = self._tasks.start(self._watch(engine))
             return None
-        await self._clear(found)
-        return refusals.failed(found)
+        return refusals.failed(await self._cleared(found))
 
     async def _watch(self, engine: Engine) -> None:
         """A dead engine is cleared away, and the next registration starts another."""
@@ -164,12 +144,11 @@ class Registry:
             dispatcher.refusing = True
             dispatcher.cut_all(engine_gone())
             await dispatcher.idle(_LAST_WORDS_SECONDS)
-            words = "The engine's process has ended."
-            await self._clear(failure("EngineDied", words, self._life.phase, remedy=_LOG_KNOWS))
+            await self._cleared(failure("EngineDied", "The engine's process has ended.", self._life.phase))
         finally:
             self._leaving = None
 
-    async def _leave(self, resident: _Resident) -> None:
+    async def _leave(self, resident: Resident) -> None:
         try:
             if not resident.load.done():
                 self._start.withdraw()
@@ -183,9 +162,18 @@ class Registry:
         finally:
             self._leaving = None
 
+    async def _cleared(self, found: Failure) -> Failure:
+        """As `_clear`. Returns the failure as it is told: with what the log knows of a vague one."""
+        await self._start.free()
+        found = explained(found, await self._cause.told())
+        await self._clear(found)
+        return found
+
     async def _clear(self, found: Failure | None) -> None:
         """Back to Empty: no engine, no names; of a failure only its words are left."""
         await self._start.free()
+        if found is None:
+            await self._cause.told()  # the next model's log begins here
         for name in self._resident.wishes if self._resident else ():
             self._forget(name)
         self._resident = None
@@ -200,28 +188,15 @@ class Registry:
             self._life.enter(Phase.DRAINING)
         self._life.enter(Phase.EMPTY)
 
-    def _unlike(self, wish: Wish) -> str:
-        """What the registration says of the model that is not so, in words."""
-        facts = self._start.dispatcher.facts
-        kind = "embedding" if facts.embeds else "llm"
-        if wish.kind and wish.kind != kind:
-            return f"model_type is {wish.kind!r}, and the model is of the kind {kind!r}"
-        dimension = wish.metadata.get(DIMENSION)
-        if dimension is not None and facts.embeds and dimension != facts.dimension:
-            return f"metadata.{DIMENSION} is {dimension}, and the model's vectors have {facts.dimension} numbers"
-        return ""
-
-    async def _take_back(self, resident: _Resident, wish: Wish, before: Wish | None) -> None:
+    async def _take_back(self, resident: Resident, wish: Wish, before: Wish | None) -> None:
         if before is not None:
             resident.wishes[wish.name] = before
         elif self._resident is resident and resident.wishes.get(wish.name) is wish:
             await self.unregister(wish.name)
 
-    def _tell(self, resident: _Resident) -> None:
+    def _tell(self, resident: Resident) -> None:
         """The engine answers for these names from now on, the oldest as the model's own."""
-        names = list(resident.wishes)
-        entries = [Registration(names[0], NameKind.MODEL), *(Registration(name, NameKind.ALIAS) for name in names[1:])]
-        registrations = Registrations(tuple(entries))
+        registrations = resident.registrations
         self._start.names.apply(Applied(registrations, registrations.hash))
 
     def _forget(self, name: str) -> None:

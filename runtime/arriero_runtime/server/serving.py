@@ -15,11 +15,12 @@ from arriero_runtime.cli import ServeOptions
 from arriero_runtime.engine.protocol import Engine, EngineLoader
 from arriero_runtime.failing import StartError, failure
 from arriero_runtime.lifecycle import LifeCycle
-from arriero_runtime.messages import Drain, Drained, Failed, Message, Status
+from arriero_runtime.messages import Drain, Drained, Failed, Message, Status, Told
 from arriero_runtime.model import Model
 from arriero_runtime.server import http
 from arriero_runtime.server.answers import engine_gone
 from arriero_runtime.server.bringup import BringUp
+from arriero_runtime.server.cause import Cause
 from arriero_runtime.server.dispatch import Dispatcher
 from arriero_runtime.server.drain import drain
 from arriero_runtime.server.keys import Keys, KeysUnusable
@@ -50,6 +51,7 @@ class Serving:
         self._http = http.make(self.dispatcher)
         self._pulse = Pulse(self._post, self.dispatcher, lambda: self._start.engine)
         self.dispatcher.on_busy, self.dispatcher.abort = self._pulse.now, self._http.abort
+        self.cause = Cause(supervised=channel is not None)
         self._stop = asyncio.Event()
         self._tasks = Tasks()
 
@@ -115,9 +117,11 @@ class Serving:
 
     async def _live_alone(self, stop: "asyncio.Task[Any]") -> int:
         """Clients say what is served: a model that fails ends nothing."""
-        registry = Registry(self._start, self._tasks, partial(self._drain, endpoint_delay_seconds=0))
+        drain_at_once = partial(self._drain, endpoint_delay_seconds=0)
+        registry = Registry(self._start, self._tasks, drain_at_once, self.cause)
         self.dispatcher.registrar = registry
         log.info("no model yet: POST /v1/models registers one")
+        self.life.progress("no model yet")  # else the status would still say that the server starts
         await self._first({stop})
         if self._tasks.broken.done():
             return await self._broke()
@@ -219,8 +223,11 @@ class Serving:
 
     def _hear(self, loop: asyncio.AbstractEventLoop, channel: Channel) -> None:
         messages, alive = channel.poll()
-        if any(isinstance(message, Drain) for message in messages):
-            self.stop()
+        for message in messages:
+            if isinstance(message, Drain):
+                self.stop()
+            elif isinstance(message, Told):
+                self.cause.hear(message)
         if not alive:
             # Without a supervisor nothing would end this process with its pod.
             loop.remove_reader(channel.fileno())

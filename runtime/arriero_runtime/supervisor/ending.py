@@ -45,11 +45,16 @@ def meaning(end: End) -> Failure | None:
         return None
     how = f"The server {describe(end.wait_status)}"
     if end.out_of_memory:
-        return make_failure("OOMKilled", f"The kernel ended a process of the container for its memory. {how}")
+        return out_of_memory(how)
     if end.was_ready:
         words = [said.message if said else f"{how} while it served", end.told.message if end.told else ""]
         return make_failure("EngineDied", ": ".join(word.rstrip(".") for word in words if word))
     return end.told or said or make_failure(UNKNOWN, f"{how} before it was ready and told no error")
+
+
+def out_of_memory(how: str = "") -> Failure:
+    """`how` tells what became of the server."""
+    return make_failure("OOMKilled", f"The kernel ended a process of the container for its memory. {how}")
 
 
 def describe(wait_status: int | None) -> str:

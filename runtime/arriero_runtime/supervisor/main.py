@@ -12,13 +12,15 @@ from arriero_api.contract import Failure, Phase, Shutdown
 from arriero_api.scrub import scrubbed, secret_values
 from arriero_runtime.cli import ServeOptions, UsageError, parse, termination_log
 from arriero_runtime.diagnosis import Diagnosis, make_failure
+from arriero_runtime.messages import Told
 from arriero_runtime.supervisor import exitcodes, tree
+from arriero_runtime.supervisor.chapters import Chapters
 from arriero_runtime.supervisor.child import Child
 from arriero_runtime.supervisor.control import Control
 from arriero_runtime.supervisor.deadline import Deadline
-from arriero_runtime.supervisor.ending import End, describe, leave, meaning, oom_kills
+from arriero_runtime.supervisor.ending import End, describe, leave, meaning, oom_kills, out_of_memory
 from arriero_runtime.supervisor.log import Copy, Lines, Pump, write_fully
-from arriero_runtime.supervisor.memory import Memory, inputs_hash, wait_seconds
+from arriero_runtime.supervisor.memory import Memory, inputs_hash, restarts, wait_seconds
 from arriero_runtime.supervisor.metrics import Sources, render
 from arriero_runtime.supervisor.settings import Settings
 from arriero_runtime.supervisor.signals import Signals
@@ -73,7 +75,11 @@ class Container:
         self._signals = signals
         secrets = secret_values(os.environ)
         self._diagnosis = Diagnosis(secrets)
-        self._lines = Lines(self._diagnosis.feed)
+        self._child: Child | None = None
+        self._kills = oom_kills(settings.memory_events)
+        chapters = Chapters(self._diagnosis, self._killed, self._tell)
+        # Under the operator a container has one model, and what a client writes ends no chapter.
+        self._lines = Lines(chapters.feed if options.allow_registration else self._diagnosis.feed)
         self._log = Copy("log", settings.log_bytes, write_fully(sys.stdout.fileno()), tell_gaps=True)
         self._parser = Copy("parser", settings.parser_bytes, self._lines)
         self._closing: Deadline | None = None
@@ -85,6 +91,7 @@ class Container:
         Control(self._options.host, self._options.control_port, self._state, lambda: render(sources))
         tree.become_subreaper()
         sources.version = _version()
+        sources.restarts = restarts(self._options.state_dir)
         memory = Memory(self._options.state_dir, inputs_hash(argv, os.environ, sources.version))
         failure = self._serve(argv, memory)
         if failure is None:
@@ -102,6 +109,15 @@ class Container:
         if drained := self._state.drained:
             return Shutdown(drained.completed, drained.aborted)
         return None if self._state.was_ready else Shutdown()
+
+    def _killed(self) -> Failure | None:
+        """For the engine that has just ended."""
+        before, self._kills = self._kills, oom_kills(self._settings.memory_events)
+        return out_of_memory() if self._kills > before else None
+
+    def _tell(self, told: Told) -> None:
+        if self._child is not None:
+            self._child.channel.send(told)
 
     def say(self, text: str) -> None:
         """One line of the supervisor's own in the log."""
@@ -130,7 +146,7 @@ class Container:
             return None
         settings = self._settings
         killed_before = oom_kills(settings.memory_events)
-        child = Child(settings, argv)
+        child = self._child = Child(settings, argv)
         pump = Pump(child.output, (self._log, self._parser))
         supervisor = Supervisor(self._options, settings, self._signals, self._state, self.say, memory.forget)
         supervisor.watch(child)

@@ -1,4 +1,5 @@
-"""What is remembered from one start of the container to the next: a failure that a retry cannot mend."""
+"""What is remembered from one start of the container to the next: a failure that a retry cannot mend, and how many
+starts there were."""
 
 import hashlib
 import json
@@ -10,6 +11,7 @@ from arriero_api.contract import Failure
 from arriero_api.reasons import REASONS
 
 FILE: Final = "failure.json"
+STARTS: Final = "starts"
 _ENVIRONMENT: Final = ("HF_", "VLLM_", "HUGGING_FACE_")
 
 
@@ -17,6 +19,20 @@ def inputs_hash(argv: Sequence[str], environment: Mapping[str, str], version: st
     """Stands for all that decides whether a start fails the same way again. Names that are registered do not."""
     relevant = sorted((k, v) for k, v in environment.items() if k.startswith(_ENVIRONMENT))
     return hashlib.sha256(json.dumps([version, list(argv), relevant]).encode()).hexdigest()
+
+
+def restarts(folder: Path) -> int:
+    """How often a container of this pod was started before this one; counts it. 0 where that cannot be written."""
+    file = folder / STARTS
+    try:
+        before = int(file.read_text())
+    except (OSError, ValueError):
+        before = 0
+    try:
+        file.write_text(str(before + 1))
+    except OSError:
+        return 0
+    return before
 
 
 class Memory:

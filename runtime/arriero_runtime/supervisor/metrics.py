@@ -17,6 +17,7 @@ class Sources:
     log: Copy
     parser: Copy
     version: str = ""
+    restarts: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,12 @@ CATALOGUE: Final = (
         "counter",
         "Bytes of log that the diagnosis was too slow to read.",
         _one(lambda s: s.parser.dropped_total),
+    ),
+    Series(
+        "arriero_runtime_restarts_total",
+        "counter",
+        "How often this pod's container, and the engine in it, has been started anew.",
+        _one(lambda s: s.restarts),
     ),
     Series(
         "arriero_runtime_snapshot_age_seconds",

@@ -113,8 +113,8 @@ def test_heads_that_the_engine_has_no_attention_for_never_serve(runtime: AloneRu
     model = edited(
         tiny(), tmp_path / "m", lambda tensors: None, num_attention_heads=4, num_key_value_heads=4, head_dim=16
     )
-    error = refused(runtime, model, status=503)
-    assert (error["type"], "The server's log says why" in error["message"]) == ("EngineDied", True)
+    error = refused(runtime, model)
+    assert (error["type"], "has no attention for this model" in error["message"]) == ("ModelUnsupported", True)
     assert "Unsupported CPU attention configuration: head_dim=16" in runtime.text()
 
 

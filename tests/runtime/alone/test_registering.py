@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from arriero_api.contract import Phase
+from arriero_api.contract import Failure, Phase
 from arriero_runtime.engine.protocol import FirstAnswer
 from arriero_runtime.failing import start_error
 from tests.runtime.alone.harness import alone, message_of
@@ -191,6 +191,17 @@ async def test_an_engine_that_its_first_question_ends_is_told_with_where_its_cau
         assert "The server's log says why" in message_of(refused)
         assert "pod" not in message_of(refused)
         assert one.phase is Phase.EMPTY
+
+
+async def test_an_engine_that_dies_while_it_serves_is_told_with_its_last_words(tmp_path: Path) -> None:
+    async with alone(tmp_path) as one:
+        await one.register("mine")
+        one.server.log.failure = Failure("ModelUnsupported", "The last words.", "another model", Phase.FAILED)
+        one.server.engine.errored = True
+        await eventually_async(lambda: one.phase is Phase.EMPTY)
+        told = one.server.statuses[-1].failure
+        assert told is not None
+        assert (told.reason, told.message) == ("EngineDied", "The engine's process has ended: The last words.")
 
 
 async def test_unregistering_a_model_that_loads_ends_the_load(tmp_path: Path) -> None:

@@ -10,10 +10,11 @@ from typing import TypeVar
 
 import httpx
 
-from arriero_api.contract import NameKind, Phase, Registration, Registrations, RuntimeStatus
+from arriero_api.contract import Failure, NameKind, Phase, Registration, Registrations, RuntimeStatus
 from arriero_runtime import cli
 from arriero_runtime.channel import Channel, pair
 from arriero_runtime.messages import Message, Status
+from arriero_runtime.server.cause import Cause
 from arriero_runtime.server.serving import Serving
 from tests.runtime.server.scripted import ScriptedEngine, ScriptedLoader
 from tests.support.eventually import eventually_async
@@ -49,6 +50,17 @@ def write_names(path: Path, *names: str, commit: str = "") -> Registrations:
     return registrations
 
 
+class LogTells(Cause):
+    """FAKE: in place of a supervisor that has read the engine's log."""
+
+    def __init__(self) -> None:
+        super().__init__(supervised=False)
+        self.failure: Failure | None = None
+
+    async def told(self) -> Failure | None:
+        return self.failure
+
+
 class Running:
     """A server, its fake engine, and everything that it has told its supervisor."""
 
@@ -59,6 +71,7 @@ class Running:
         self.supervisor, theirs = pair()
         self._channel = Channel(theirs)
         self.serving = Serving(options, self.loader, self._channel)
+        self.log = self.serving.cause = LogTells()
         self.client = httpx.AsyncClient(base_url=f"http://127.0.0.1:{options.port}", timeout=20)
         self.told: list[Message] = []
         self.alive = True

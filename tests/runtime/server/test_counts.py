@@ -70,6 +70,23 @@ def test_the_time_in_each_phase_adds_up() -> None:
     assert found['arriero_runtime_phase_seconds_total{phase="Ready"}'] == 6
 
 
+def test_each_engine_that_is_loaded_is_counted() -> None:
+    counts = Counts()
+    for phase in (Phase.RESOLVING, Phase.LOADING, Phase.LOADING, Phase.READY, Phase.EMPTY, Phase.LOADING):
+        counts.enter(phase)
+    assert series(counts)["arriero_runtime_engine_starts_total"] == 2
+
+
+async def test_the_time_of_a_drain_is_counted(tmp_path: Path) -> None:
+    async with running(options_for(tmp_path)) as server:
+        counts = server.serving.dispatcher.counts
+        async with server.open_stream():
+            server.serving.stop()
+            name = 'arriero_runtime_phase_seconds_total{phase="Draining"}'
+            await eventually_async(lambda: series(counts).get(name, 0) > 0)
+            server.engine.release.set()
+
+
 def test_fetched_bytes_are_counted_once() -> None:
     before = FETCHED.bytes
     meter = Meter(100, lambda percent, words: None)

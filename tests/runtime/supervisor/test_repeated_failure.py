@@ -19,6 +19,7 @@ def test_the_first_time_it_ends_at_once_and_the_second_time_it_waits_and_explain
     assert status.failure.reason == "ModelNotFound"
     assert second.get("/livez")[0] == 200
     assert second.get("/readyz") == (503, "Failed: ModelNotFound\n")
+    assert "\narriero_runtime_restarts_total 1.0\n" in second.get("/metrics")[1]
     second.stop()
     second.ended()
     failure = second.failure()
