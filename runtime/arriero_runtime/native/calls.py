@@ -1,6 +1,7 @@
 """Tool calls of an answer: checked against what was offered, whole or piece by piece.
 
-A call that cannot be made, as its tool was not offered or its arguments are no JSON object, is text of the answer.
+A call that cannot be made, as its tool was not offered or its arguments are no JSON object, is text of the answer. So
+is one in the middle of which the answer ran out of room: the parsers of the engine complete it, with half a value.
 """
 
 import json
@@ -35,8 +36,15 @@ class Call:
         text = self.arguments.strip() or "{}"
         arguments = _object(text)
         if self.name not in offered or arguments is None:
-            return f'{{"name": {json.dumps(self.name, ensure_ascii=False)}, "arguments": {text}}}'
+            return f"{self._beginning()}{text}}}"
         return {"call_id": self.call_id, "tool_name": self.name, "arguments": arguments, "arguments_json": text}
+
+    def cut_off(self) -> str:
+        """As text that has no end."""
+        return f"{self._beginning()}{self.arguments}"
+
+    def _beginning(self) -> str:
+        return f'{{"name": {json.dumps(self.name, ensure_ascii=False)}, "arguments": '
 
 
 def _object(text: str) -> dict[str, Any] | None:
@@ -50,14 +58,16 @@ def _object(text: str) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def sorted_out(found: Sequence[Mapping[str, Any]], offered: frozenset[str]) -> tuple[list[dict[str, Any]], str]:
-    """The calls of a whole answer that can be made, and the text of the others."""
+def sorted_out(
+    found: Sequence[Mapping[str, Any]], offered: frozenset[str], *, cut_off: bool
+) -> tuple[list[dict[str, Any]], str]:
+    """The calls of a whole answer that can be made, and the text of the others. `cut_off`: the last one has no end."""
     made: list[dict[str, Any]] = []
     text = ""
-    for one in found:
+    for number, one in enumerate(found, start=1):
         call = Call()
         call.add(one)
-        settled = call.settled(offered)
+        settled = call.cut_off() if cut_off and number == len(found) else call.settled(offered)
         if isinstance(settled, str):
             text += settled
         else:
@@ -91,11 +101,12 @@ class CallStream:
                 deltas.append(_delta(text, "in_progress"))
         return deltas
 
-    def end(self) -> list[Event]:
-        """The deltas that end all calls, in order."""
+    def end(self, *, cut_off: bool = False) -> list[Event]:
+        """The deltas that end all calls, in order. `cut_off` says that the last one has no end."""
         deltas: list[Event] = []
-        for _, call in sorted(self._calls.items()):
-            settled = call.settled(self._offered)
+        last = max(self._calls, default=0)
+        for number, call in sorted(self._calls.items()):
+            settled = call.cut_off() if cut_off and number == last else call.settled(self._offered)
             if isinstance(settled, str):
                 deltas.append(_delta(settled, "failed"))
                 continue

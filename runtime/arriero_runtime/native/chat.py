@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from arriero_runtime.native import calls, numbers
-from arriero_runtime.native.stops import stop_reason
+from arriero_runtime.native.stops import CUT_OFF, stop_reason
 from arriero_runtime.native.tally import Tally, is_plain
 
 
@@ -12,10 +12,9 @@ def whole(answer: Mapping[str, Any], offered: frozenset[str], message_ends: froz
     """A ChatCompletionResponse. Raises Refused for an answer that was broken off. Reasoning has no place in it."""
     choice = answer["choices"][0]
     message = choice["message"]
-    made, text = calls.sorted_out(message.get("tool_calls") or [], offered)
-    reason = stop_reason(
-        choice.get("finish_reason"), choice.get("stop_reason"), called=bool(made), message_ends=message_ends
-    )
+    finish = choice.get("finish_reason")
+    made, text = calls.sorted_out(message.get("tool_calls") or [], offered, cut_off=finish == CUT_OFF)
+    reason = stop_reason(finish, choice.get("stop_reason"), called=bool(made), message_ends=message_ends)
     return {
         "metrics": numbers.metrics(answer.get("usage")),
         "completion_message": {
@@ -73,9 +72,9 @@ class Events:
         """Pieces of calls."""
         return [_event("progress", piece) for piece in self._calls.feed(pieces)]
 
-    def end(self) -> list[dict[str, Any]]:
-        """The last chunks. Raises Refused for an answer that was broken off."""
-        found = [*self.start(), *(_event("progress", delta) for delta in self._calls.end())]
+    def end(self, *, in_call: bool = False) -> list[dict[str, Any]]:
+        """The last chunks; `in_call` says that the last call has no end. Raises Refused for an answer broken off."""
+        found = [*self.start(), *(_event("progress", delta) for delta in self._calls.end(cut_off=in_call))]
         reason = self.tally.reason(called=self._calls.made)
         last = _event("complete", _text(""), logprobs=self.tally.take(), stop_reason=reason)
         return [*found, {**last, "metrics": self.tally.metrics}]
@@ -87,6 +86,7 @@ class Stream:
     def __init__(self, offered: frozenset[str], message_ends: frozenset[int]) -> None:
         self._tally = Tally(message_ends, numbers.of_chat)
         self._events = Events(self._tally, offered)
+        self._in_call = False
 
     def feed(self, chunk: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The chunks for one."""
@@ -95,7 +95,9 @@ class Stream:
             delta = choice.get("delta") or {}
             if text := delta.get("content"):
                 found.append(self._events.text(text))
+                self._in_call = False
             if pieces := delta.get("tool_calls"):
+                self._in_call = True
                 found += self._events.calls(pieces)
         return found
 
@@ -110,7 +112,7 @@ class Stream:
     def end(self, *, complete: bool) -> list[dict[str, Any]]:
         """The last chunks. Raises Refused for a stream that was broken off."""
         self._tally.must_be_whole(complete=complete)
-        return self._events.end()
+        return self._events.end(in_call=self._in_call and self._tally.cut_off)
 
 
 def _text(text: str) -> dict[str, Any]:

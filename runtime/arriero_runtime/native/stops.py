@@ -5,6 +5,8 @@ from arriero_runtime.native.errors import Refused
 END_OF_TURN = "end_of_turn"
 END_OF_MESSAGE = "end_of_message"
 OUT_OF_TOKENS = "out_of_tokens"
+CUT_OFF = "length"
+"""The engine's finish_reason for want of room."""
 
 
 def stop_reason(finish: str | None, stop: int | str | None, *, called: bool, message_ends: frozenset[int]) -> str:
@@ -12,7 +14,7 @@ def stop_reason(finish: str | None, stop: int | str | None, *, called: bool, mes
 
     A lack of room always counts; then a tool call, or a token that ends a message but not the turn.
     """
-    if finish == "length":
+    if finish == CUT_OFF:
         return OUT_OF_TOKENS
     if finish == "abort":
         raise Refused(503, "The request was ended before its answer was complete.")

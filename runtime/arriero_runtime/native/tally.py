@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from arriero_runtime.native import numbers
 from arriero_runtime.native.errors import Refused
-from arriero_runtime.native.stops import stop_reason
+from arriero_runtime.native.stops import CUT_OFF, stop_reason
 
 _MEANS_NOTHING: Final = frozenset({"id", "object", "created", "model", "choices", "system_fingerprint"})
 """What a chunk may hold beside its choices without saying anything about the answer."""
@@ -65,6 +65,11 @@ class Tally:
     def reason(self, *, called: bool) -> str:
         """The stop reason. Raises Refused for an answer that was broken off."""
         return stop_reason(self._finish, self._stop, called=called, message_ends=self._message_ends)
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether it ended for want of room."""
+        return self._finish == CUT_OFF
 
     @property
     def metrics(self) -> list[dict[str, Any]] | None:

@@ -181,10 +181,42 @@ async def test_a_call_that_cannot_be_made_is_text_in_both_ways(stack: Native, ba
     assert found[-1]["stop_reason"] == "end_of_turn"
 
 
-async def test_running_out_of_tokens_counts_more_than_a_call(stack: Native) -> None:
-    stack.script.always(Answer(chat(content=None, finish="length", tool_calls=[call()])))
+CUT = [
+    [made(0, "get_weather")],
+    # The engine's parsers complete what they have: nothing shows that Rome is half of a name.
+    [made(0, "get_weather"), made(0, None, '{"place": "Rom"}')],
+    [made(0, "get_weather", '{"place": ')],
+]
+
+
+@pytest.mark.parametrize("pieces", CUT, ids=["its name alone", "completed", "half"])
+async def test_a_call_in_which_the_answer_ran_out_of_room_is_text_in_both_ways(
+    stack: Native, pieces: list[dict[str, Any]]
+) -> None:
+    chunks = [piece(content="See: "), *(piece(tool_calls=[one]) for one in pieces), piece("length")]
+    found = await events(stack, *chunks)
+    statuses = [status for status, _ in told(found)]
+    assert (statuses[0], statuses[-1], "succeeded" in statuses) == ("started", "failed", False)
+    assert found[-1]["stop_reason"] == "out_of_tokens"
     _, body = await ask(stack)
-    assert body["completion_message"]["stop_reason"] == "out_of_tokens"
+    message = body["completion_message"]
+    assert (message["tool_calls"], message["stop_reason"]) == ([], "out_of_tokens")
+    arguments = "".join(one["function"].get("arguments", "") for one in pieces)
+    assert message["content"] == 'See: {"name": "get_weather", "arguments": ' + arguments
+
+
+async def test_calls_that_had_ended_before_the_room_did_are_calls(stack: Native) -> None:
+    first, second = made(0, "get_weather", '{"place": "Rome"}'), made(1, "get_weather", '{"place": "O"}')
+    await events(stack, piece(tool_calls=[first]), piece("length", tool_calls=[second]))
+    message = (await ask(stack))[1]["completion_message"]
+    assert [call["call_id"] for call in message["tool_calls"]] == ["call-0"]
+    assert (message["content"], message["stop_reason"]) == (
+        '{"name": "get_weather", "arguments": {"place": "O"}',
+        "out_of_tokens",
+    )
+    await events(stack, piece(tool_calls=[first]), piece("length", content=" And then"))
+    message = (await ask(stack))[1]["completion_message"]
+    assert (len(message["tool_calls"]), message["content"]) == (1, " And then")
 
 
 async def test_a_call_is_streamed_as_it_comes_and_succeeds_at_the_end(stack: Native) -> None:

@@ -57,7 +57,8 @@ class Stream:
         if self._tagged:
             # Where the tokenizer does not count them among its special tokens they are part of the text.
             text = text.removeprefix(self._marks[0]).removesuffix(self._marks[1])
-        before, calls = read(text, self._offered, tagged=self._tagged)
+        # Half of a program must not be run.
+        before, calls = read(text, self._offered, tagged=self._tagged and not self._tally.cut_off)
         found = [self._events.text(before)] if before else []
         return [*found, *self._events.calls(_pieces(calls)), *self._events.end()]
 

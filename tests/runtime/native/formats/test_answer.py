@@ -135,6 +135,13 @@ def test_a_tagged_answer_is_code_and_never_text() -> None:
     assert (call["tool_name"], call["arguments"]) == ("code_interpreter", {"code": "print(1)"})
 
 
+def test_half_of_a_program_is_text() -> None:
+    stream = a_stream()
+    events = stream.feed(choice("print(", token_ids=[TAG], finish_reason="length")) + stream.end(complete=True)
+    message = chat.joined(events)["completion_message"]
+    assert (message["content"], message["tool_calls"], message["stop_reason"]) == ("print(", [], "out_of_tokens")
+
+
 @pytest.mark.parametrize("finish", ["abort", "error"])
 def test_an_answer_that_was_broken_off_is_an_error(finish: str) -> None:
     stream = a_stream()
