@@ -60,9 +60,9 @@ class Work:
 
 
 def tiny_works(streams: list[int]) -> list[Work]:
-    """For a model whose step costs next to nothing: rounds of about a second and more."""
+    """For a model whose step costs next to nothing: rounds of about three seconds, answers of less."""
     answers = [Work(count, max(4 * count, 32), 1, streamed=False) for count in streams]
-    return [*(Work(count, max(2 * count, 8) if count < 128 else count, 48) for count in streams), *answers]
+    return [*(Work(count, max(8 * count, 24) if count < 128 else count, 48) for count in streams), *answers]
 
 
 def real_works(streams: list[int]) -> list[Work]:
