@@ -3,7 +3,7 @@
 import contextlib
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -22,6 +22,10 @@ _PLACES: Final = {
     "READ_ONLY": _READ_ONLY,
     "READ_ONLY_TMP": f"mount -t tmpfs -o mode=1777 tmpfs /tmp && {_READ_ONLY}",
 }
+
+
+Start = Callable[..., RealRuntime]
+"""The fixture `start`: a model's folder, arguments of the engine, `env` → a runtime that is ready."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,15 @@ def play(case: Case, folder: Path) -> Outcome:
         code = runtime.ended(60)
         left = tuple(pid for pid in sorted(seen) if Path(f"/proc/{pid}").exists())
         return Outcome(failure, code, seconds, left, runtime.text())
+
+
+def explained(runtime: RealRuntime, below: list[int], code: int) -> Failure:
+    """The failure that it left, after it has ended with everything below it."""
+    assert runtime.ended(30) == code, runtime.text()[-2000:]
+    assert not [pid for pid in below if Path(f"/proc/{pid}").exists()]
+    failure = runtime.failure()
+    assert failure is not None and failure.remedy
+    return failure
 
 
 def _start(case: Case, folder: Path, stack: contextlib.ExitStack) -> RealRuntime:

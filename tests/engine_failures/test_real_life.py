@@ -3,46 +3,19 @@
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
-from arriero_api.contract import Failure
 from arriero_runtime.supervisor import exitcodes
+from tests.engine_failures.rig import Start, explained
 from tests.models import smollm2, tiny
-from tests.support.real_runtime import NAME, START_SECONDS, RealRuntime
+from tests.support.real_runtime import NAME
 from tests.support.runtime_process import until
 from tests.support.streams import Streams
 
 pytestmark = pytest.mark.full
 
 ENDLESS = {"model": NAME, "prompt": "Once", "max_tokens": 1000, "ignore_eos": True, "stream": True}
-Start = Callable[..., RealRuntime]
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    """Starts runtimes until they are ready; they are gone after the test."""
-    started: list[RealRuntime] = []
-
-    def ready(model: Path, *engine: str) -> RealRuntime:
-        started.append(RealRuntime(tmp_path, model, engine=engine))
-        started[-1].until_ready(START_SECONDS)
-        return started[-1]
-
-    yield ready
-    for runtime in started:
-        runtime.clean()
-
-
-def explained(runtime: RealRuntime, below: list[int], code: int) -> Failure:
-    """The failure that it left, after it has ended with everything below it."""
-    assert runtime.ended(30) == code, runtime.text()[-2000:]
-    assert not [pid for pid in below if Path(f"/proc/{pid}").exists()]
-    failure = runtime.failure()
-    assert failure is not None and failure.remedy
-    return failure
 
 
 @pytest.mark.parametrize("streams", [0, 8])
