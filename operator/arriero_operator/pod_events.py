@@ -40,8 +40,9 @@ _PASSING: Final = "failed to sync"
 
 @dataclass(slots=True)
 class _Heard:
-    asked: float
     told: Told
+    again: float
+    """When to ask next."""
 
 
 @dataclass(slots=True)
@@ -69,22 +70,21 @@ class PodEvents:
             if waited < patience:
                 waits.append(patience - waited)
                 continue
-            pause = min(_LONGEST, max(AGAIN, waited / 2))
             heard = known.get(pod.uid)
-            due = heard is None or self.clock() - heard.asked >= pause
-            if due and self.clock() >= self._free:
-                heard = _Heard(self.clock(), await self._ask(key[0], pod, heard.told if heard else Told()))
-                due = False
+            if (heard is None or self.clock() >= heard.again) and self.clock() >= self._free:
+                found = await self._ask(key[0], pod, heard.told if heard else Told())
+                heard = _Heard(found, self.clock() + min(_LONGEST, max(AGAIN, waited / 2)))
             if heard is not None:
                 kept[pod.uid] = heard
-            waits.append(self._turn() if due or heard is None else max(0.0, heard.asked + pause - self.clock()))
+            waits.append(self._wait(heard))
         if kept:
             self._heard[key] = kept
         return min(waits, default=None)
 
-    def _turn(self) -> float:
-        """How soon a pod that could not be asked about may be (seconds)."""
-        return min(AGAIN, max(_SOON, self._free - self.clock()))
+    def _wait(self, heard: _Heard | None) -> float:
+        """How soon to ask about a pod (again), in seconds; one that could not be asked about has its turn soon."""
+        due = (heard.again if heard else 0.0) - self.clock()
+        return due if due > 0 else min(AGAIN, max(_SOON, self._free - self.clock()))
 
     async def _ask(self, namespace: str, pod: PodFacts, before: Told) -> Told:
         """Nothing else waits for an answer that does not come: what was heard `before` stands."""
