@@ -57,6 +57,16 @@ def test_a_missing_right_ends_the_start_with_one_line_that_names_it(operator: Ma
     assert f"may not: patch services in namespace {kubectl.namespace}: grant it" in said[0]["error"]
 
 
+def test_missing_rights_behind_the_charts_switches_are_named_too(operator: MakeOperator, kubectl: Kubectl) -> None:
+    running = operator(program=IDLE, ready=False, reads={"secrets": True, "classes": True})
+    assert running.wait() == 1
+    (said,) = [line["error"] for line in running.lines() if line["level"] == "critical"]
+    for right in ("get", "list", "watch"):
+        assert f"{right} secrets in namespace {kubectl.namespace}" in said
+    for kind in ("priorityclasses.scheduling", "runtimeclasses.node", "storageclasses.storage"):
+        assert f"get {kind}.k8s.io in all namespaces" in said
+
+
 def test_an_api_server_that_is_away_is_waited_for(operator: MakeOperator, kubectl: Kubectl, tmp_path: Path) -> None:
     running = operator(program=IDLE)
     running.stop()
