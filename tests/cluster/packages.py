@@ -17,6 +17,7 @@ NEEDED = {
     "conntrack": "conntrack",
     "ethtool": "ethtool",
     "socat": "socat",
+    "curl": "curl",
     "ebtables": "ebtables",
     "debootstrap": "debootstrap",
     "mount": "umount",

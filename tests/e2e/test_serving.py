@@ -1,8 +1,11 @@
 """A model that serves: names, scale, rest, repair."""
 
 import json
+import shlex
 import time
 from collections.abc import Iterator
+from pathlib import Path
+from subprocess import PIPE, run
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
@@ -17,6 +20,7 @@ from tests.support.kubectl import Kubectl, condition
 
 pytestmark = [pytest.mark.node, pytest.mark.engine]
 
+README = Path(__file__).parents[2] / "README.md"
 ALIAS = "chat"
 NAME_SECONDS = 2.0
 REST_SECONDS = 120.0
@@ -101,6 +105,25 @@ def test_at_rest_nothing_is_written_but_the_lease(stage: Stage, smollm2: Start) 
     time.sleep(REST_SECONDS)  # the promise is about a span of time
     writes = log.writes(OPERATOR)
     assert {w.resource for w in writes} == {"leases"}, [w for w in writes if w.resource != "leases"]
+
+
+def test_the_curl_of_the_readme_is_answered(smollm2: Start) -> None:
+    smollm2.wait_ready()
+    block = next(b for b in README.read_text().split("```") if "curl --json" in b)
+    _, _, rest = block.partition("curl ")
+    words = shlex.split(rest.replace("\\\n", " "), comments=True)
+    ours = [word.replace("qwen", "smollm2") for word in words]
+    address = _addresses(smollm2)[0]
+    # The Service's name is known inside the cluster alone; the pod is reached from the node too.
+    done = run(
+        ["curl", "--silent", "--fail-with-body", "--connect-to", f"::{address}:8080", *ours],
+        stdout=PIPE,
+        timeout=60,
+        check=True,
+    )
+    answer = json.loads(done.stdout)
+    assert answer["model"] == "smollm2"
+    assert answer["choices"][0]["message"]["content"]
 
 
 def test_a_service_deleted_by_hand_is_back_within_five_seconds(smollm2: Start) -> None:

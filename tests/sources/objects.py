@@ -47,19 +47,19 @@ class Objects:
 
 
 @contextmanager
-def s3_server(certificates: Path | None = None) -> Iterator[Objects]:
-    """A bucket on a free port, the same for all servers of the process; over TLS, with an authority made there, where a
-    folder is given."""
+def s3_server(certificates: Path | None = None, host: str = "127.0.0.1") -> Iterator[Objects]:
+    """A bucket on a free port of `host`, the same for all servers of the process; over TLS, with an authority made
+    there, where a folder is given."""
     pair = None
     if certificates is not None:
         pair = Authority(certificates).server("store", ("localhost", "127.0.0.1"))
     app = DomainDispatcherApplication(create_backend_app)
     keys = (str(pair.certificate), str(pair.key)) if pair else None
-    server = make_server("127.0.0.1", 0, app, threaded=True, ssl_context=keys)
+    server = make_server(host, 0, app, threaded=True, ssl_context=keys)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:
-        url = f"{'https' if pair else 'http'}://127.0.0.1:{server.server_port}"
+        url = f"{'https' if pair else 'http'}://{host}:{server.server_port}"
         ca = Authority(certificates).certificate.read_text() if certificates else ""
         _make_bucket(url, ca)
         options: ClientConfig = {"root_certificate": ca} if ca else {"allow_http": True}
