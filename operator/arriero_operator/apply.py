@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import Any, Final
 
 from arriero_api import labels
@@ -24,7 +25,8 @@ _SYSTEM_ANNOTATIONS: Final = "deployment.kubernetes.io/"
 _MERGEABLE: Final = (SERVICES, CLAIMS)
 """Kinds in which somebody else's object could take up ours without a conflict. Of the others the name holds a hash, or
 their selector is one field, so that to apply without force is refused."""
-_YOUNG: Final = timedelta(minutes=1)
+_YOUNG: Final = timedelta(minutes=10)
+"""Longer than thousands of models that were made at once wait for their turn."""
 _TRIES: Final = 3
 """How many times a part is applied that others write over meanwhile, or that the API server does not keep as it is."""
 
@@ -42,13 +44,18 @@ class Leaving(Exception):
     """An object of this name is still on its way out; it is made anew once it has gone."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Part:
     """What one field manager wants of an object. `opening` is applied before, where the object does not exist yet."""
 
     manager: str
     intent: Object
     opening: Object | None = None
+
+    @cached_property
+    def digest(self) -> str:
+        """Of the intent."""
+        return marks.digest(self.intent)
 
 
 @dataclass(slots=True)
@@ -87,7 +94,7 @@ class Applier:
             self._applied[place] = _recalled(owner, live, parts)
         memory = self._applied[place]
         same = live is not None and memory.looks == looks(live)
-        wanted = [part for part in parts if not same or memory.intents.get(part.manager) != marks.digest(part.intent)]
+        wanted = [part for part in parts if not same or memory.intents.get(part.manager) != part.digest]
         if wanted and live is not None and labels.OPENED in (live["metadata"].get("annotations") or {}):
             wanted = [*_settling(live, parts), *parts]
         if wanted:
@@ -120,7 +127,7 @@ class Applier:
             if found is not None:
                 _check(owner, kind, found)
             return _Applied(owner.name), found
-        return _Applied(owner.name, {part.manager: marks.digest(part.intent) for part in parts}, looks(made)), made
+        return _Applied(owner.name, {part.manager: part.digest for part in parts}, looks(made)), made
 
     async def _bring(self, kind: Kind, parts: Sequence[Part], wanted: Sequence[Part], memory: _Applied) -> Object:
         """Apply what is wanted; again what somebody else has written over before the last answer, which tells of it."""
@@ -128,7 +135,7 @@ class Applier:
         for _ in range(_TRIES):
             for part in wanted:
                 live = await self._apply(kind, part, [part])
-                memory.intents[part.manager] = marks.digest(part.intent)
+                memory.intents[part.manager] = part.digest
             wanted = [part for part in parts if not marks.covers(live, part.intent)]
             if not wanted:
                 break
@@ -159,7 +166,7 @@ class Applier:
         opens = not force and len(told) > 1
         intent = part.opening if opens and part.opening is not None else part.intent
         where = f"{kind.kind} {intent['metadata']['name']}"
-        intent = marks.marked(intent, {one.manager: marks.digest(one.intent) for one in told})
+        intent = marks.marked(intent, {one.manager: one.digest for one in told})
         if opens:
             intent["metadata"]["annotations"][labels.OPENED] = "true"
         try:
@@ -176,7 +183,7 @@ class Applier:
 
 def _recalled(owner: Owner, live: Object, parts: Sequence[Part]) -> _Applied:
     """What the object tells of the parts that are in force."""
-    held = {part.manager: marks.digest(part.intent) for part in parts if marks.holds(live, part.manager, part.intent)}
+    held = {part.manager: part.digest for part in parts if marks.holds(live, part.manager, part.intent)}
     return _Applied(owner.name, held, looks(live))
 
 

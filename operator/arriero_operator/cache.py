@@ -14,6 +14,7 @@ from arriero_operator.kube.protocol import CHILDREN, MODELS, PODS, Kind, Object
 from arriero_operator.last_words import LastWords
 from arriero_operator.owners import class_of, selector
 from arriero_operator.rivals import Rivals
+from arriero_operator.texts import Texts
 
 CACHED: Final = (MODELS, *CHILDREN, PODS)
 
@@ -40,6 +41,7 @@ class Cache:
         self._deleted: OrderedDict[str, int] = OrderedDict()
         self.last_words = LastWords()
         self._rivals = Rivals()
+        self._texts = Texts()
 
     def put(self, kind: Kind, obj: Object) -> bool:
         """Keep the pruned object. False when something newer, or the object's deletion, was seen before.
@@ -55,10 +57,10 @@ class Cache:
             return False
         known = self._objects[kind.kind].get(place)
         if known is not None:
-            if version < _version(known):
-                return False
+            if version <= _version(known):
+                return version == _version(known)
             self._unindex(kind, known)
-        pruned = prune(kind, obj)
+        pruned = self._texts.shared(prune(kind, obj))
         self._objects[kind.kind][place] = pruned
         if stem := _stem(pruned):
             self._by_stem[(kind.kind, place[0], stem)].add(place[1])

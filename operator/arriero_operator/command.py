@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import gc
 import logging
 import os
 import secrets
@@ -17,6 +18,8 @@ _log = logging.getLogger("arriero_operator")
 
 LEASE: Final = "arriero-operator"
 """Name of the Lease of an operator that no chart has installed."""
+_COLLECT: Final = (10_000, 20, 20)
+"""Python's own thresholds look through the young objects ten times for each event, and find next to nothing."""
 
 
 def run(make_reconcile: MakeReconcile, arguments: list[str] | None = None) -> int:
@@ -38,6 +41,8 @@ def run(make_reconcile: MakeReconcile, arguments: list[str] | None = None) -> in
         identity=given.identity,
         probe_port=given.probe_port,
     )
+    gc.freeze()  # what was imported stays
+    gc.set_threshold(*_COLLECT)
     try:
         asyncio.run(serve(options, loaded, make_reconcile))
     except Exception as error:

@@ -14,6 +14,7 @@ import kopf
 
 from arriero_operator.cache import CACHED, Cache
 from arriero_operator.keys import Key
+from arriero_operator.kube.adapter import PAGE
 from arriero_operator.kube.credentials import Credentials
 from arriero_operator.kube.protocol import MODELS, Kind, Object
 from arriero_operator.owners import key_of
@@ -24,6 +25,8 @@ LOGIN_LASTS: Final = timedelta(minutes=10)
 
 INACTIVITY: Final = 70.0
 """Seconds of silence after which a stream is begun anew: the API server sends a bookmark each minute."""
+LINGER: Final = 0.2
+"""Seconds for which Kopf keeps the last event of an object in memory, whole: at a start there are thousands."""
 STREAM: Final = (300, 360)
 """Seconds after which the API server ends a stream: long-lived ones get lost in load balancers, and replicas must not
 reconnect in step."""
@@ -166,6 +169,8 @@ def _settings(selector: str) -> kopf.OperatorSettings:
             settings.watching.label_selectors[group, version, kind.plural] = selector
     settings.watching.server_timeout = random.randint(*STREAM)
     settings.watching.inactivity_timeout = INACTIVITY
+    settings.watching.chunk_size = PAGE
+    settings.queueing.idle_timeout = LINGER
     settings.watching.connect_timeout = 10
     settings.networking.request_timeout = 60
     settings.networking.connect_timeout = 10

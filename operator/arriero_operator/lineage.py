@@ -113,7 +113,7 @@ def _fitting(wish: Wish, record: Mapping[str, Any]) -> Wish:
     no pod with it."""
     inputs = wish.inputs
     there = credentials.mounted((record.get("data") or {}).get("template") or {}) - {inputs.credentials}
-    if not there.issuperset(inputs.adapter_credentials):
+    if there == set(inputs.adapter_credentials) or not there.issuperset(inputs.adapter_credentials):
         return wish
     return replace(wish, inputs=replace(inputs, adapter_credentials=sorted(there)))
 

@@ -1,7 +1,7 @@
 """What is there: the model, its pods with the runtime's word, its Deployment. From the cache, but for /status."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 
@@ -63,8 +63,10 @@ def pods_of(cache: Cache, statuses: RuntimeStatuses, heard: PodEvents, key: Key)
     found = []
     for obj in cache.pods(key[0], names.stem(key[1])):
         bare = pod_facts(obj)
+        status, progressed = statuses.known(key, bare), statuses.progressed(key, bare)
         told = heard.known(key, bare.uid)
-        found.append(pod_facts(obj, statuses.known(key, bare), statuses.progressed(key, bare), told))
+        heard_of = status is not None or told != bare.told
+        found.append(replace(bare, status=status, progressed=progressed, told=told) if heard_of else bare)
     return found
 
 

@@ -1,7 +1,6 @@
 """The plan for a model, with what has to be looked up for it."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from importlib import metadata
 from typing import Final
 
@@ -15,6 +14,7 @@ from arriero_operator.kube.protocol import Kube
 from arriero_operator.lineage import Seen
 from arriero_operator.observe import Observed, revisions_of
 from arriero_operator.outside import Outside
+from arriero_operator.recent import Recent
 from arriero_operator.render import names, template
 from arriero_operator.render.inputs import Inputs
 from arriero_operator.render.references import CLAIM, CONFIG_MAP, Reference, references
@@ -24,6 +24,8 @@ from arriero_operator.trial import AGAIN, Trials
 
 VERSION: Final = metadata.version("arriero")
 """Recorded in every revision that this operator renders."""
+_READ: Final = 1_024
+"""How many specs are remembered as laid over their profile: a model that starts is worked on several times."""
 
 
 class Planner:
@@ -38,10 +40,11 @@ class Planner:
         self._rolls = ImageRolls(cache, settings, changed)
         self._trials = Trials(kube)
         self._needed: dict[Key, tuple[str, tuple[Reference, ...]]] = {}
+        self._asked: Recent[Key, tuple[tuple[str, int], Asked]] = Recent(_READ)
 
     async def plan(self, observed: Observed) -> Plan:
         """Raises KubeError."""
-        asked = acceptance.asked(observed.spec, self._settings)
+        asked = self._read(observed)
         if asked.inputs is None or asked.refused is not None:
             return self._planned(observed, asked, Seen())
         seen = await self._outside.look(observed.key, self._references(observed, asked), observed.spec.replicas)
@@ -54,6 +57,18 @@ class Planner:
         self._trials.forget(key)
         self._rolls.passed(key)
         self._needed.pop(key, None)
+        self._asked.drop(key)
+
+    def _read(self, observed: Observed) -> Asked:
+        """The spec over its profile; again only where it has become another."""
+        metadata = observed.model["metadata"]
+        version = (metadata["uid"], metadata["generation"])
+        known = self._asked.get(observed.key)
+        if known is not None and known[0] == version:
+            return known[1]
+        found = acceptance.asked(observed.spec, self._settings)
+        self._asked.put(observed.key, (version, found))
+        return found
 
     def _planned(self, observed: Observed, asked: Asked, seen: Seen, *, rolling: bool = False) -> Plan:
         names = (one.name for one in claims.wanted_names(observed.owner.name, asked.spec))
@@ -89,8 +104,7 @@ class Planner:
         known = self._needed.get(observed.key)
         if known is not None and known[0] == asked.inputs.hash:
             return known[1]
-        inputs = replace(asked.inputs, changed="", rolled_image="")
-        name = observed.owner.name
+        inputs, name = asked.inputs, observed.owner.name
         own = {(CONFIG_MAP, names.revisioned(name, inputs.hash))}
         if inputs.own_cache_claim:
             own.add((CLAIM, names.cache_claim(name)))

@@ -112,8 +112,10 @@ class Reconciler:
         asked = questions(now, self._statuses)
         await self._statuses.refresh(now.key, asked)
         again = await self._heard.refresh(now.key, now.observed.pods, now.moment)
-        now.observed = replace(now.observed, pods=pods_of(self._cache, self._statuses, self._heard, now.key))
-        self._registrations.look(now)
+        pods = pods_of(self._cache, self._statuses, self._heard, now.key)
+        if asked or again is not None or pods != now.observed.pods:
+            now.observed = replace(now.observed, pods=pods)
+            self._registrations.look(now)
         now.unreachable = unreachable(now, self._statuses)
         return _soonest(again, *(interval for _, interval in asked))
 

@@ -20,7 +20,8 @@ from arriero_operator.kube.retrying import Failure, wait_before_retry
 REQUEST_TIMEOUT: Final = 30.0
 """Seconds for one attempt; with all retries a call ends within three minutes at the very worst."""
 CONNECT_TIMEOUT: Final = 10.0
-PAGE: Final = 500
+PAGE: Final = 200
+"""Objects of one list that are in memory at once, as text and read."""
 STREAM: Final = 300
 """Seconds for which one watch lasts."""
 

@@ -7,6 +7,7 @@ they change without new pods.
 import hashlib
 import json
 from dataclasses import Field, dataclass, field, fields
+from functools import cached_property
 from typing import Any
 
 from arriero_api import pod
@@ -16,7 +17,7 @@ from arriero_operator.render.layers import first
 from arriero_operator.settings import Profile
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Inputs:
     """Inputs of one revision, all as plain JSON values.
 
@@ -75,7 +76,7 @@ class Inputs:
     changed: str = ""
     rolled_image: str = ""
 
-    @property
+    @cached_property
     def hash(self) -> str:
         """10 hex digits that name the revision: equal inputs give the same, whatever the profile's image is.
 

@@ -1,0 +1,46 @@
+"""What many objects have in common is kept once."""
+
+import json
+from typing import Any
+
+from arriero_operator import texts
+from arriero_operator.cache import Cache
+from arriero_operator.kube.protocol import DEPLOYMENTS
+from arriero_operator.texts import Texts
+from tests.operator.machinery.objects import make
+
+
+def _parsed(**values: Any) -> Any:
+    """As a parser makes it: with text of its own."""
+    return json.loads(json.dumps(values))
+
+
+def test_a_copy_is_equal_whatever_the_value_is() -> None:
+    value = _parsed(a=[1, 2.5, True, None, "", {"b": "text"}], c={}, d=[])
+    assert Texts().shared(value) == value
+
+
+def test_equal_text_of_two_objects_is_one() -> None:
+    common = Texts()
+    one, other = (common.shared(_parsed(pullPolicy="IfNotPresent")) for _ in range(2))
+    assert one["pullPolicy"] is other["pullPolicy"]
+    assert next(iter(one)) is next(iter(other))
+
+
+def test_what_one_object_says_often_is_kept_once_and_no_longer_than_it() -> None:
+    common = Texts()
+    for number in range(2 * texts._COMMON):
+        common.shared(_parsed(uid=f"uid-{number}"))
+    kept = common.shared(_parsed(name="model-1", label="model-1"))
+    assert kept["name"] is kept["label"]
+    assert len(common._common) == texts._COMMON
+
+
+def test_cached_objects_share_their_text() -> None:
+    cache = Cache()
+    for name in ("a", "b"):
+        cache.put(DEPLOYMENTS, json.loads(json.dumps(make(DEPLOYMENTS, name, 5) | {"kind": "Deployment"})))
+    one, other = cache.get(DEPLOYMENTS, "team", "a"), cache.get(DEPLOYMENTS, "team", "b")
+    assert one is not None
+    assert other is not None
+    assert one["kind"] is other["kind"]
