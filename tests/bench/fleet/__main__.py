@@ -6,7 +6,8 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from arriero_operator.kube.protocol import DEPLOYMENTS, Kind, Object
 from tests.bench.fleet import bench, objects
 from tests.bench.fleet.runtimes import Runtimes
 from tests.cluster import ControlPlane
+from tests.cluster.images import environment
+from tests.cluster.images.build import operator_packages
 from tests.support.audit import AuditLog
 from tests.support.eventually import eventually
 from tests.support.kubectl import Kubectl
@@ -23,10 +26,24 @@ from tests.support.operator import OperatorProcess, operator_kubeconfig, operato
 
 CRD = Path(__file__).parents[3] / "crds" / "arriero.dev_inferencemodels.yaml"
 NODES = Kind("v1", "Node", "nodes")
+_SPARE = 50
+"""Pods beside one for each model: some may be replaced."""
+PARTS = ("rest", "change", "storm", "restart", "floor")
 
 
-async def measure(count: int, storm: int) -> Object:
-    """All figures for `count` models, on a control plane made and removed for it."""
+@dataclass(frozen=True)
+class Wanted:
+    """What is measured beside the way from apply to Ready: some of PARTS; `storm` is how many changes that has."""
+
+    models: int
+    storm: int
+    parts: Collection[str]
+    told: Callable[[Object], None]
+    """Called with all figures so far."""
+
+
+async def measure(wanted: Wanted) -> Object:
+    """The figures, on a control plane made and removed for it."""
     plane = ControlPlane.start(f"fleet-{os.getpid()}")
     try:
         admin = Kubectl(plane.bin, plane.kubeconfig)
@@ -35,37 +52,63 @@ async def measure(count: int, storm: int) -> Object:
         eventually(lambda: admin.run(*established), 30)
         kube = await ApiServer.connect(Credentials(plane.kubeconfig))
         try:
-            for index in range(-(-count * 2 // objects.NODE_PODS)):
+            admin.run("delete", "node", "--all")  # they would give pods other addresses
+            for index in range(-(-(wanted.models * 2 + _SPARE) // objects.NODE_PODS)):
                 await kube.create(NODES, objects.node(f"fleet-{index}"))
             served = _namespace(plane, "served")
-            with tempfile.TemporaryDirectory() as folder, Runtimes(served):
-                return await _measure(plane, kube, served, Path(folder), count, storm)
+            addresses = objects.addresses(wanted.models + _SPARE)
+            with tempfile.TemporaryDirectory() as folder, Runtimes(served, addresses):
+                return await _measure(plane, kube, served, Path(folder), wanted)
         finally:
             await kube.close()
     finally:
         plane.stop()
 
 
-async def _measure(
-    plane: ControlPlane, kube: ApiServer, served: Kubectl, folder: Path, count: int, storm: int
-) -> Object:
+async def _measure(plane: ControlPlane, kube: ApiServer, served: Kubectl, folder: Path, wanted: Wanted) -> Object:
     bare = _namespace(plane, "bare")
-    operator = OperatorProcess(served, folder, operator_settings("served"), operator_kubeconfig(served, folder))
+    operator = _operator(served, folder)
     operator.start()
+    found: Object = {"models": wanted.models}
     try:
         await asyncio.to_thread(operator.wait_ready)
-        found: Object = {"models": count}
-        found["apply"] = await bench.apply(kube, served, operator, count, AuditLog.now(plane.audit_log))
+        found["apply"] = await bench.apply(kube, served, operator, wanted.models, AuditLog.now(plane.audit_log))
+        wanted.told(found)
         template = (await kube.get(DEPLOYMENTS, "served", "model-0"))["spec"]["template"]
-        found["rest"] = await bench.rest(operator, AuditLog.now(plane.audit_log))
-        found["change"] = await bench.change(kube, "served", count)
-        found["storm"] = await bench.storm(kube, "served", operator, AuditLog.now(plane.audit_log), storm)
-        found["restart"] = await bench.restart(operator, AuditLog.now(plane.audit_log))
+        for part in (one for one in PARTS if one in wanted.parts and one != "floor"):
+            found[part] = await _part(part, plane, kube, operator, wanted)
+            wanted.told(found)
     finally:
         operator.stop()
-    found["floor_seconds"] = await bench.floor(kube, bare, count, template)
-    found["apply"]["of_floor"] = found["apply"]["seconds"] / found["floor_seconds"]
+    if "floor" in wanted.parts:
+        found["floor_seconds"] = await bench.floor(kube, bare, wanted.models, template)
+        found["apply"]["of_floor"] = found["apply"]["seconds"] / found["floor_seconds"]
+        wanted.told(found)
     return found
+
+
+async def _part(part: str, plane: ControlPlane, kube: ApiServer, operator: OperatorProcess, wanted: Wanted) -> Object:
+    await bench.quiet(operator)
+    log = AuditLog.now(plane.audit_log)
+    if part == "rest":
+        return await bench.rest(operator, log)
+    if part == "change":
+        return await bench.change(kube, "served", wanted.models)
+    if part == "storm":
+        return await bench.storm(kube, "served", operator, log, wanted.storm)
+    return await bench.restart(operator, log)
+
+
+def _operator(served: Kubectl, folder: Path) -> OperatorProcess:
+    """The operator as its image has it: the same interpreter, packages and compiled files."""
+    return OperatorProcess(
+        served,
+        folder,
+        operator_settings("served"),
+        operator_kubeconfig(served, folder),
+        python=environment.PYTHON,
+        env={"PYTHONPATH": os.pathsep.join(map(str, operator_packages()))},
+    )
 
 
 def _namespace(plane: ControlPlane, name: str) -> Kubectl:
@@ -97,13 +140,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="What the operator costs with many models.")
     parser.add_argument("--models", type=int, nargs="+", default=[200, 1000])
     parser.add_argument("--storm", type=int, default=10_000, help="changes of one model")
+    parser.add_argument("--parts", nargs="*", choices=PARTS, default=PARTS, help="what is measured beside (all)")
     parser.add_argument("--json", type=Path, help="file for the figures")
-    wanted = parser.parse_args()
+    asked = parser.parse_args()
     runs: list[Object] = []
-    for count in wanted.models:
-        runs.append(asyncio.run(measure(count, wanted.storm)))
-        if wanted.json:
-            wanted.json.write_text(json.dumps(runs, indent=1))
+
+    def told(found: Object) -> None:
+        if asked.json:
+            asked.json.write_text(json.dumps([*runs, found], indent=1))
+        print(json.dumps(found), file=sys.stderr, flush=True)
+
+    for count in asked.models:
+        runs.append(asyncio.run(measure(Wanted(count, asked.storm, asked.parts, told))))
         print(table(runs), flush=True)
     return 0
 

@@ -1,5 +1,7 @@
 """Objects of the benchmark: models, and what stands for their children where no operator makes them."""
 
+import ipaddress
+import itertools
 from typing import Any
 
 from arriero_api.labels import MODEL
@@ -10,10 +12,17 @@ from tests.cluster.fakenodes import FAKE_NODE_LABEL
 Json = dict[str, Any]
 
 NODE_PODS = 2_500
+_POD_CIDR = "127.77.0.0/16"
+"""Not that of other tests' fake pods, so that these may run beside; kwok hands its addresses out in order."""
+
+
+def addresses(count: int) -> list[str]:
+    """Those of the first `count` pods on nodes of `node`."""
+    return [str(one) for one in itertools.islice(ipaddress.ip_network(_POD_CIDR), count)]
 
 
 def node(name: str) -> Json:
-    """A fake node with room for `NODE_PODS` pods."""
+    """A fake node with room for `NODE_PODS` pods; all have one range of addresses for them."""
     amounts = {"cpu": "100k", "memory": "1Pi", "ephemeral-storage": "1Pi", "pods": str(NODE_PODS)}
     amounts["nvidia.com/gpu"] = str(NODE_PODS)
     found = {FAKE_NODE_LABEL: "true", "kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}
@@ -21,6 +30,7 @@ def node(name: str) -> Json:
         "apiVersion": "v1",
         "kind": "Node",
         "metadata": {"name": name, "labels": found},
+        "spec": {"podCIDR": _POD_CIDR, "podCIDRs": [_POD_CIDR]},
         "status": {"capacity": amounts, "allocatable": amounts},
     }
 

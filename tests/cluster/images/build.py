@@ -11,7 +11,7 @@ from tests.cluster.images.image import Image
 from tests.cluster.images.layer import Layer
 from tests.cluster.images.paths import CHECKOUT
 
-__all__ = ["Images", "build_and_load", "operator_image", "runtime_cpu_image"]
+__all__ = ["Images", "build_and_load", "operator_image", "operator_packages", "runtime_cpu_image"]
 
 API = CHECKOUT / "crds" / "arriero_api"
 PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -36,11 +36,7 @@ class Images:
 
 def operator_image() -> Image:
     """The operator: no engine, no web framework."""
-    layers = [
-        base.base(base.OPERATOR),
-        _dependencies(environment.operator(), "operator.txt"),
-        app(API, CHECKOUT / "operator" / "arriero_operator"),
-    ]
+    layers = [base.base(base.OPERATOR), *_operator_layers()]
     return Image("arriero-operator", layers, _config(OPERATOR_START, PYTHON_ENVIRONMENT))
 
 
@@ -65,6 +61,18 @@ def build_and_load(socket: Path, ctr: Path, namespace: str = "k8s.io") -> Images
     for image in (operator, runtime):
         containerd.load(image)
     return Images(operator.reference, runtime.reference)
+
+
+def operator_packages() -> list[Path]:
+    """Folders with the operator and all that it imports, as the image has them."""
+    return [layer.source for layer in _operator_layers()]
+
+
+def _operator_layers() -> list[Layer]:
+    return [
+        _dependencies(environment.operator(), "operator.txt"),
+        app(API, CHECKOUT / "operator" / "arriero_operator"),
+    ]
 
 
 def _dependencies(site_packages: Path, lock: str) -> Layer:
