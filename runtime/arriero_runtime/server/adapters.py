@@ -6,17 +6,18 @@ An adapter that fails harms nothing else. While a changed one is on its way, the
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from arriero_api import pod, reasons
-from arriero_api.contract import AdapterState, AdapterStatus, Failure, Registration
+from arriero_api.contract import AdapterState, Failure, Registration
 from arriero_runtime.adapters.base import BaseModules
 from arriero_runtime.adapters.fit import check, refused
 from arriero_runtime.engine.protocol import AdapterRefused, Engine
 from arriero_runtime.failing import StartError
 from arriero_runtime.lifecycle import LifeCycle
+from arriero_runtime.server.entry import Entry
 from arriero_runtime.sources import adapters as source
 
 _AT_ONCE: Final = 4
@@ -24,8 +25,6 @@ _PAUSES: Final = (5.0, 15.0, 30.0, 60.0, 300.0)
 """Seconds before a failure that may pass is tried again; the last one for good."""
 _MENDED_ELSEWHERE: Final = ("AdapterNotFound", "AdapterUnauthorized")
 """Someone may upload the adapter or grant access without touching the resource: looked at again, rarely."""
-_MESSAGE: Final = 300
-"""Characters of a message: the status of many adapters must stay small."""
 log = logging.getLogger(__name__)
 
 
@@ -40,24 +39,12 @@ class Place:
     credentials_dir: Path = Path(pod.CREDENTIALS_DIR)
 
 
-@dataclass(slots=True)
-class _Entry:
-    wanted: Registration
-    state: AdapterState = AdapterState.REGISTERING
-    failure: Failure | None = None
-    commit: str = ""
-    """What the source led to; empty until it is known, and for sources without commits."""
-    served: bool = False
-    """The engine answers for the name, maybe with the weights of an earlier entry."""
-    task: "asyncio.Task[None] | None" = None
-
-
 class Adapters:
     """Holds the entries before there is an engine; every change of a state is told to the life cycle."""
 
     def __init__(self, life: LifeCycle) -> None:
         self._life = life
-        self._entries: dict[str, _Entry] = {}
+        self._entries: dict[str, Entry] = {}
         self._place: Place | None = None
         self._base: BaseModules | None = None
         self._changed = asyncio.Event()
@@ -71,7 +58,7 @@ class Adapters:
         before, self._entries = self._entries, {}
         for name, one in asked.items():
             known = before.get(name)
-            if known is not None and _same(known, one) and not _had_no_room(known):
+            if known is not None and known.is_of(one) and not known.had_no_room:
                 known.wanted = one
                 self._entries[name] = known
             else:
@@ -103,25 +90,25 @@ class Adapters:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _begin(self, wanted: Registration, known: _Entry | None) -> _Entry:
-        entry = _Entry(wanted)
+    def _begin(self, wanted: Registration, known: Entry | None) -> Entry:
+        entry = Entry(wanted)
         if known is not None:
             entry.served = known.served
-            _cancel(known)
+            known.cancel()
         self._start(entry)
         return entry
 
-    def _start(self, entry: _Entry) -> None:
+    def _start(self, entry: Entry) -> None:
         if self._place is not None:
             entry.task = asyncio.get_running_loop().create_task(self._bring(entry, self._place))
 
-    def _remove(self, entry: _Entry) -> None:
-        _cancel(entry)
+    def _remove(self, entry: Entry) -> None:
+        entry.cancel()
         if entry.served and self._place is not None:
             self._place.engine.unload_adapter(entry.wanted.name)
             log.info("adapter %s is taken away", entry.wanted.name)
 
-    async def _bring(self, entry: _Entry, place: Place) -> None:
+    async def _bring(self, entry: Entry, place: Place) -> None:
         """Until it is registered, or has failed in a way that only another entry can mend."""
         tries = 0
         while True:
@@ -145,7 +132,7 @@ class Adapters:
             await asyncio.sleep(_PAUSES[min(tries, len(_PAUSES) - 1)])
             tries += 1
 
-    async def _load(self, entry: _Entry, place: Place) -> None:
+    async def _load(self, entry: Entry, place: Place) -> None:
         wanted = entry.wanted
         capacity = place.engine.lora
         if capacity is None:
@@ -162,52 +149,11 @@ class Adapters:
             raise refused(error.reason, f"the engine refuses it: {error}") from error
         entry.commit = found.commit
 
-    def _failed(self, entry: _Entry, found: Failure) -> None:
-        words = f"Adapter {entry.wanted.name} ({_shown(entry.wanted)}): {found.message}"
-        if entry.served:
-            words += "; until the pod restarts, the earlier weights are served under its name"
-        entry.state, entry.failure = AdapterState.FAILED, replace(found, message=_bounded(words))
+    def _failed(self, entry: Entry, found: Failure) -> None:
+        words = entry.fail(found)
         log.warning("%s: %s", found.reason, words)
         self._publish()
 
     def _publish(self) -> None:
-        self._life.adapters(
-            tuple(
-                AdapterStatus(
-                    name, entry.wanted.uri, entry.wanted.revision, entry.state, entry.failure, _told_commit(entry)
-                )
-                for name, entry in self._entries.items()
-            )
-        )
+        self._life.adapters(tuple(entry.status for entry in self._entries.values()))
         self._changed.set()
-
-
-def _same(known: _Entry, wanted: Registration) -> bool:
-    """Whether the entry asks for what is there or on its way: a commit that others were told of is no news to the pod
-    that found it out."""
-    if (known.wanted.entry, known.wanted.credentials) != (wanted.entry, wanted.credentials):
-        return False
-    return wanted.commit in ("", known.wanted.commit, known.commit)
-
-
-def _told_commit(entry: _Entry) -> str:
-    """Only of what is served; while another one is on its way, the one that was asked for."""
-    return entry.commit if entry.state is AdapterState.REGISTERED else entry.wanted.commit
-
-
-def _had_no_room(entry: _Entry) -> bool:
-    """It may have room now, as others have gone."""
-    return entry.failure is not None and entry.failure.reason == "AdapterNoCapacity"
-
-
-def _cancel(entry: _Entry) -> None:
-    if entry.task is not None:
-        entry.task.cancel()
-
-
-def _shown(wanted: Registration) -> str:
-    return f"{wanted.uri} at {wanted.revision}" if wanted.revision else wanted.uri
-
-
-def _bounded(words: str) -> str:
-    return words if len(words) <= _MESSAGE else words[: _MESSAGE - 1] + "…"

@@ -3,10 +3,9 @@
 import asyncio
 import contextlib
 import gc
-from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final
 
 from arriero_api.contract import Phase
 from arriero_runtime.checkpoint import whole
@@ -23,16 +22,12 @@ from arriero_runtime.server.foretaste import Foretaste
 from arriero_runtime.server.names import Names
 from arriero_runtime.server.routes import ANSWERS
 from arriero_runtime.server.warming import warm
+from arriero_runtime.server.withdrawal import Withdrawal, Withdrawn, together
 from arriero_runtime.sources import obtain
 
 _AGAIN_SECONDS: Final = 0.2
 _ENGINE_SECONDS: Final = 7.0
 """For an engine that is not wanted to end by itself."""
-_T = TypeVar("_T")
-
-
-class Withdrawn(Exception):
-    """The model is not wanted any more."""
 
 
 @dataclass
@@ -45,7 +40,7 @@ class BringUp:
     dispatcher: Dispatcher
     names: Names
     engine: Engine | None = None
-    _withdrawn: asyncio.Event = field(default_factory=asyncio.Event)
+    _withdrawal: Withdrawal = field(default_factory=Withdrawal)
     _keeping: "asyncio.Future[None] | None" = None
 
     async def run(self, model: Model) -> Engine:
@@ -56,12 +51,12 @@ class BringUp:
         compiled = await self._claimed(model)
         foretaste = Foretaste(self.loader.flags)
         try:
-            folder = await self._wanted(self._prepare(model, foretaste))
+            folder = await self._withdrawal.result(self._prepare(model, foretaste))
         finally:
             foretaste.close()
         self.life.enter(Phase.LOADING, "starting the engine")
         if compiled is not None:
-            await self._wanted(asyncio.to_thread(compiled.fill))
+            await self._withdrawal.result(asyncio.to_thread(compiled.fill))
         engine = self.engine = await self._load(folder, model)
         _refuse_useless(engine)
         facts = self.dispatcher.facts
@@ -70,9 +65,9 @@ class BringUp:
         self.names.attach(engine)
         self.dispatcher.attach(engine)
         self.life.enter(Phase.WARMING, "asking for a first answer")
-        answer = await self._wanted(warm(engine))
+        answer = await self._withdrawal.result(warm(engine))
         self.dispatcher.facts.dimension = 0 if answer.blind is not None else len(answer.values)
-        await self._wanted(self._adapters(self._place(engine, model, folder)))
+        await self._withdrawal.result(self._adapters(self._place(engine, model, folder)))
         self.life.enter(Phase.READY)
         if compiled is not None:
             self._keeping = asyncio.ensure_future(asyncio.to_thread(compiled.keep))
@@ -97,11 +92,11 @@ class BringUp:
 
     def withdraw(self) -> None:
         """The start that is under way ends soon, with Withdrawn."""
-        self._withdrawn.set()
+        self._withdrawal.withdraw()
 
     async def free(self) -> None:
         """End the engine, where there is one, and forget it, and that it was withdrawn. Harmless when repeated."""
-        self._withdrawn.clear()
+        self._withdrawal.renew()
         engine, self.engine = self.engine, None
         self.dispatcher.detach()
         await self.names.detach()
@@ -114,7 +109,7 @@ class BringUp:
     async def _prepare(self, model: Model, foretaste: Foretaste) -> Path:
         """The model's folder. The engine's arguments are checked meanwhile, as that takes long, and then the model's
         configuration, as far as it is there before the weights. Whichever finds a fault first ends the start."""
-        folder, _ = await _together(self._folder(model, foretaste), self._check(model, foretaste))
+        folder, _ = await together(self._folder(model, foretaste), self._check(model, foretaste))
         return folder
 
     async def _folder(self, model: Model, foretaste: Foretaste) -> Path:
@@ -151,32 +146,19 @@ class BringUp:
     async def _load(self, folder: Path, model: Model) -> Engine:
         """Never left alone: an engine that comes up after all is given away by `free`."""
         loading = asyncio.ensure_future(self.loader.load(folder, self.names.current, model))
-        withdrawn = asyncio.ensure_future(self._withdrawn.wait())
+        withdrawn = asyncio.ensure_future(self._withdrawal.withdrawn())
         try:
             await asyncio.wait({loading, withdrawn}, return_when=asyncio.FIRST_COMPLETED)
-            while self._withdrawn.is_set() and not loading.done():
+            while self._withdrawal.is_withdrawn and not loading.done():
                 self.loader.give_up()
                 await asyncio.wait({loading}, timeout=_AGAIN_SECONDS)
         finally:
             withdrawn.cancel()
-        if self._withdrawn.is_set():
+        if self._withdrawal.is_withdrawn:
             with contextlib.suppress(Exception):
                 self.engine = loading.result()
             raise Withdrawn
         return loading.result()
-
-    async def _wanted(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """The work's result, unless it is withdrawn first; threads of it then end by themselves."""
-        task = asyncio.ensure_future(work)
-        withdrawn = asyncio.ensure_future(self._withdrawn.wait())
-        try:
-            await asyncio.wait({task, withdrawn}, return_when=asyncio.FIRST_COMPLETED)
-            if self._withdrawn.is_set():
-                raise Withdrawn
-            return task.result()
-        finally:
-            withdrawn.cancel()
-            await _end(task)
 
     async def _adapters(self, place: Place) -> None:
         """Every adapter that is asked for now is loaded or has failed; later ones no more touch readiness."""
@@ -189,24 +171,6 @@ class BringUp:
     def _progress(self, words: str, percent: int) -> None:
         if self.life.phase is Phase.DOWNLOADING:
             self.life.progress(words, percent)
-
-
-async def _together(first: Coroutine[Any, Any, _T], second: Coroutine[Any, Any, None]) -> tuple[_T, None]:
-    """Both results; the first fault ends the other one."""
-    one, other = asyncio.ensure_future(first), asyncio.ensure_future(second)
-    try:
-        return await asyncio.gather(one, other)
-    finally:
-        await _end(one)
-        await _end(other)
-
-
-async def _end(task: "asyncio.Future[Any]") -> None:
-    """Cancel what still runs, and take note of its end."""
-    task.cancel()
-    await asyncio.wait({task})
-    if not task.cancelled():
-        task.exception()
 
 
 def _refuse_useless(engine: Engine) -> None:

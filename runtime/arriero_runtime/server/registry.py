@@ -17,13 +17,14 @@ from arriero_runtime.model import Model
 from arriero_runtime.registrations import Applied
 from arriero_runtime.server import refusals
 from arriero_runtime.server.answers import engine_gone
-from arriero_runtime.server.bringup import BringUp, Withdrawn
+from arriero_runtime.server.bringup import BringUp
 from arriero_runtime.server.cause import Cause, explained
 from arriero_runtime.server.pulse import death
 from arriero_runtime.server.refusals import RegistrationRefused
 from arriero_runtime.server.resident import Resident
 from arriero_runtime.server.tasks import Tasks
 from arriero_runtime.server.wish import Wish, unlike
+from arriero_runtime.server.withdrawal import Withdrawn
 
 _LAST_WORDS_SECONDS: Final = 2.0
 _REMEMBERED: Final = 1000

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import signal
 import socket
 from functools import partial
 from typing import Any, Final
@@ -15,7 +14,7 @@ from arriero_runtime.cli import ServeOptions
 from arriero_runtime.engine.protocol import Engine, EngineLoader
 from arriero_runtime.failing import StartError, failure
 from arriero_runtime.lifecycle import LifeCycle
-from arriero_runtime.messages import Drain, Drained, Failed, Message, Status, Told
+from arriero_runtime.messages import Drained, Failed, Message, Status
 from arriero_runtime.model import Model
 from arriero_runtime.server import http
 from arriero_runtime.server.answers import engine_gone
@@ -25,6 +24,7 @@ from arriero_runtime.server.dispatch import Dispatcher
 from arriero_runtime.server.drain import drain
 from arriero_runtime.server.keys import Keys, KeysUnusable
 from arriero_runtime.server.names import Names
+from arriero_runtime.server.orders import Orders
 from arriero_runtime.server.pulse import Pulse, death
 from arriero_runtime.server.registry import Registry
 from arriero_runtime.server.tasks import Tasks
@@ -53,6 +53,7 @@ class Serving:
         self.dispatcher.on_busy, self.dispatcher.abort = self._pulse.now, self._http.abort
         self.cause = Cause(supervised=channel is not None)
         self._stop = asyncio.Event()
+        self._orders = Orders(channel, self.stop, lambda told: self.cause.hear(told))
         self._tasks = Tasks()
 
     def _tell(self, status: RuntimeStatus) -> None:
@@ -77,7 +78,7 @@ class Serving:
             listening = http.listen(self._options.host, self._options.port)
         except OSError as error:
             return await self._fail(failure("EngineFailed", f"Port {self._options.port}: {error}", Phase.EMPTY))
-        self._listen_to_signals()
+        self._orders.listen()
         serving = self._tasks.essential(f"port {self._options.port}", self._http.serve(sockets=[listening]))
         self._tasks.essential("the heartbeat", self._pulse.beat())
         self._tasks.essential("the metrics", self._pulse.snapshots())
@@ -199,36 +200,10 @@ class Serving:
     async def _close(self, serving: asyncio.Task[Any], listening: socket.socket) -> None:
         self._http.should_exit = True
         await asyncio.wait({serving}, timeout=3 + _LAST_WORDS_SECONDS)
-        self._listen_no_more()
+        self._orders.close()
         self._pulse.close()
         await self._tasks.cancel()
         await self.names.adapters.close()
         listening.close()
         if self._channel is not None:
             await asyncio.to_thread(self._channel.flush, _FLUSH_SECONDS)
-
-    def _listen_to_signals(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self.stop)
-        if self._channel is not None:
-            loop.add_reader(self._channel.fileno(), self._hear, loop, self._channel)
-
-    def _listen_no_more(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.remove_signal_handler(number)
-        if self._channel is not None:
-            loop.remove_reader(self._channel.fileno())
-
-    def _hear(self, loop: asyncio.AbstractEventLoop, channel: Channel) -> None:
-        messages, alive = channel.poll()
-        for message in messages:
-            if isinstance(message, Drain):
-                self.stop()
-            elif isinstance(message, Told):
-                self.cause.hear(message)
-        if not alive:
-            # Without a supervisor nothing would end this process with its pod.
-            loop.remove_reader(channel.fileno())
-            self.stop()
