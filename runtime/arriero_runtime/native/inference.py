@@ -145,10 +145,10 @@ async def _guarded(
     """Errors in Llama Stack's form; silence for a client that has left. Raises what nobody expects in the middle."""
     begun = False
 
-    async def noting(message: Message) -> None:
+    def noting(message: Message) -> Awaitable[None]:
         nonlocal begun
         begun = True
-        await send(message)
+        return send(message)
 
     async with Caller(app, scope, receive) as caller:
         try:

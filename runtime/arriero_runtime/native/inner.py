@@ -98,14 +98,17 @@ class Caller:
     ) -> None:
         """Fill `answer`; a stream's body goes to `take` piece by piece. Raises ClientGone, and what `take` raises."""
 
-        async def pass_on(message: Message) -> None:
+        def pass_on(message: Message) -> Awaitable[None]:
+            # For every token of every stream: no more calls than it needs.
+            if answer.stream and answer.status == 200 and message["type"] == "http.response.body":
+                return take(message.get("body", b""))
+            return keep(message)
+
+        async def keep(message: Message) -> None:
             if message["type"] == "http.response.start":
                 answer.start(message)
             elif message["type"] == "http.response.body":
-                if answer.stream and answer.status == 200:
-                    await take(message.get("body", b""))
-                else:
-                    answer.body += message.get("body", b"")
+                answer.body += message.get("body", b"")
 
         await self._call("POST", path, payload, part, pass_on)
         self.still_there()

@@ -34,7 +34,8 @@ class Shortcut:
         text = event[len(before) : len(event) - len(after)]
         if text == _EMPTY:
             return b""
-        if _STRING.fullmatch(text) is None:
+        # Most texts have no escapes: two looks for a byte cost a fifth of a pattern.
+        if (text.find(b'"', 1) != len(text) - 1 or b"\\" in text) and _STRING.fullmatch(text) is None:
             return None
         return self._outer[0] + text + self._outer[1]
 
