@@ -19,8 +19,9 @@ from arriero_operator.texts import Texts
 CACHED: Final = (MODELS, *CHILDREN, PODS)
 
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
-_CONTAINER_FIELDS: Final[tuple[str, ...]] = ("name", "resources")
-_POD_FIELDS: Final[tuple[str, ...]] = ("nodeName", "terminationGracePeriodSeconds")
+_CONTAINER_FIELDS: Final[tuple[str, ...]] = ("name", "resources", "restartPolicy")
+_POD_FIELDS: Final[tuple[str, ...]] = ("nodeName", "terminationGracePeriodSeconds", "readinessGates", "resources")
+_CONTAINERS: Final[tuple[str, ...]] = ("containers", "initContainers")
 _REMEMBERED: Final = 4096
 """How many deleted objects are remembered, so that a late event does not bring them back."""
 
@@ -166,9 +167,12 @@ def belongs(kind: Kind, obj: Object) -> bool:
 
 
 def _prune_pod(spec: dict[str, Any]) -> dict[str, Any]:
-    containers = [{f: c[f] for f in _CONTAINER_FIELDS if f in c} for c in spec.get("containers", ())]
+    """What `facts.pod_facts` reads."""
     kept = {key: spec[key] for key in _POD_FIELDS if key in spec}
-    return {**kept, "containers": containers}
+    for key in _CONTAINERS:
+        if found := spec.get(key):
+            kept[key] = [{field: one[field] for field in _CONTAINER_FIELDS if field in one} for one in found]
+    return kept
 
 
 def _stem(obj: Object) -> str:

@@ -4,10 +4,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from arriero_api.contract import Failure, Phase, Progress, RuntimeStatus
+from arriero_operator.cache import prune
 from arriero_operator.decide.situation import NameState, Situation
 from arriero_operator.diagnose.failures import failure
 from arriero_operator.diagnose.stage import Stage
-from arriero_operator.facts import Ended, PodFacts
+from arriero_operator.facts import Ended, PodFacts, pod_facts
+from arriero_operator.kube.protocol import PODS, Object
 from arriero_operator.lineage import Choice, Lineage
 from arriero_operator.render.inputs import Inputs
 
@@ -29,6 +31,13 @@ def ready(name: str = "a", revision: str = NEW, **facts: Any) -> PodFacts:
 def running(name: str = "a", revision: str = NEW, **facts: Any) -> PodFacts:
     """A pod whose container runs and is not ready."""
     return pod(name, revision, **{"ip": "127.0.0.9", "running_since": START, "phase": "Running"} | facts)
+
+
+def seen(obj: Object) -> PodFacts:
+    """The facts of a pod's JSON: the same of what the cache keeps of it."""
+    found = pod_facts(prune(PODS, obj))
+    assert found == pod_facts(obj)
+    return found
 
 
 def loading(phase: Phase, percent: int | None = None, found: Failure | None = None) -> RuntimeStatus:

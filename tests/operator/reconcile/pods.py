@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from tests.operator.reconcile.made import seen
 from tests.support.eventually import eventually
 from tests.support.kubectl import Kubectl, Object
 
@@ -27,7 +28,10 @@ class Pods:
 
     def all(self) -> list[Object]:
         """All pods, also those that are being deleted."""
-        return self.kubectl.items("pods", f"arriero.dev/model={self.stem}")
+        found = self.kubectl.items("pods", f"arriero.dev/model={self.stem}")
+        for pod in found:
+            seen(pod)
+        return found
 
     def live(self) -> list[Object]:
         """The pods that are not being deleted, the oldest first."""

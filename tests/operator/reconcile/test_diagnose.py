@@ -11,8 +11,8 @@ from arriero_api.reasons import REASONS
 from arriero_operator.diagnose.failures import sentence
 from arriero_operator.diagnose.model import model_failure
 from arriero_operator.diagnose.stage import stage
-from arriero_operator.facts import PodFacts, Told, pod_facts
-from tests.operator.reconcile.made import NEW, NOT_FOUND, OLD, START, crash, loading, pod, ready, running
+from arriero_operator.facts import PodFacts, Told
+from tests.operator.reconcile.made import NEW, NOT_FOUND, OLD, START, crash, loading, pod, ready, running, seen
 from tests.support.kubectl import Object
 
 NO_GPU = "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."
@@ -233,7 +233,7 @@ def test_the_stage_is_that_of_the_pod_furthest_behind(pods: list[PodFacts], phas
 
 
 def test_facts_are_read_from_a_pod_as_the_api_server_gives_it() -> None:
-    found = pod_facts(
+    found = seen(
         {
             "metadata": {
                 "name": "tiny-1",
@@ -310,7 +310,7 @@ def other(status: Object) -> PodFacts:
     marks = {labels.REVISION: NEW}
     metadata = {"name": "a", "uid": "u", "creationTimestamp": "2026-01-01T12:00:00Z", "labels": marks}
     ready = {"type": "Ready", "status": "False", "lastTransitionTime": "2026-01-01T12:00:01Z"}
-    return pod_facts({"metadata": metadata, "spec": {"nodeName": "n"}, "status": {"conditions": [ready], **status}})
+    return seen({"metadata": metadata, "spec": {"nodeName": "n"}, "status": {"conditions": [ready], **status}})
 
 
 @pytest.mark.parametrize(("status", "reason", "words"), OTHERS.values(), ids=OTHERS)

@@ -10,8 +10,8 @@ from arriero_api import labels
 from arriero_api.types import Rollout
 from arriero_operator.decide.rollout import AT_ONCE, SETTLED, SURGE, Method, method
 from arriero_operator.decide.turnover import Turnover
-from arriero_operator.facts import PodFacts, pod_facts
-from tests.operator.reconcile.made import NEW, OLD, START, pod, ready, running
+from arriero_operator.facts import PodFacts
+from tests.operator.reconcile.made import NEW, OLD, START, pod, ready, running, seen
 from tests.support.kubectl import Object
 
 GPU = {"cpu": Decimal(2), "nvidia.com/gpu": Decimal(1)}
@@ -163,9 +163,9 @@ def test_a_pod_that_is_being_stopped_is_looked_at_when_it_is_overdue() -> None:
 
 def test_when_a_pod_has_to_have_stopped_is_read_from_it() -> None:
     made = {"name": "a", "uid": "u", "creationTimestamp": "2026-01-01T12:00:00Z"}
-    found = pod_facts({"metadata": made | {"deletionTimestamp": "2026-01-01T12:00:30Z"}})
+    found = seen({"metadata": made | {"deletionTimestamp": "2026-01-01T12:00:30Z"}})
     assert (found.deleting, found.ends) == (True, START + timedelta(seconds=30))
-    assert pod_facts({"metadata": made}).ends is None
+    assert seen({"metadata": made}).ends is None
 
 
 def test_the_choice_lasts_for_its_rollout_and_no_longer() -> None:
