@@ -77,14 +77,16 @@ class Pulse:
         """Never returns. Our own counts, then the engine's series, rendered in a thread as they are long; where these
         cannot be had, the next time may be better."""
         while True:
-            text = self._dispatcher.counts.text()
-            if running := self._engine():
-                try:
-                    text += await asyncio.to_thread(running.metrics)
-                except Exception:
-                    log.exception("the engine's metrics cannot be read")
-            self._post(MetricsSnapshot(text))
+            self._post(MetricsSnapshot(self._dispatcher.counts.text() + await self._series()))
             await asyncio.sleep(SNAPSHOT_SECONDS)
+
+    async def _series(self) -> str:
+        if running := self._engine():
+            try:
+                return await asyncio.to_thread(running.metrics)
+            except Exception:
+                log.exception("the engine's metrics cannot be read")
+        return ""
 
     def close(self) -> None:
         """Take the question back."""

@@ -13,7 +13,8 @@ log = logging.getLogger(__name__)
 
 
 class Tasks:
-    """Starts tasks and holds them. `broken` gets, in words, which essential task ended first, and why."""
+    """Starts tasks and holds them until they end: an ended one would keep what it had in hand, such as an engine.
+    `broken` gets, in words, which essential task ended first, and why."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -23,6 +24,7 @@ class Tasks:
         """Runs beside the caller until `cancel`; an error that nobody expects is logged."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
         task.add_done_callback(_note_fault)
         return task
 
@@ -41,9 +43,10 @@ class Tasks:
 
     async def cancel(self) -> None:
         """End all that still run."""
-        for task in self._tasks:
+        running = list(self._tasks)
+        for task in running:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*running, return_exceptions=True)
 
 
 def _note_fault(task: "asyncio.Task[Any]") -> None:

@@ -1,6 +1,8 @@
 """Register and unregister over the API, where nobody else says what is served."""
 
 import asyncio
+import gc
+import weakref
 from pathlib import Path
 
 import pytest
@@ -139,6 +141,22 @@ async def test_unregistering_lets_requests_end_and_refuses_new_ones(tmp_path: Pa
         assert [(await call).status_code for call in leaving] == [200, 200]
         assert (await again).status_code == 200
         assert await one.names() == ["two"]
+
+
+async def test_nothing_of_an_engine_is_kept_once_its_model_is_unregistered(tmp_path: Path) -> None:
+    async with alone(tmp_path) as one:
+        await one.register("mine")
+        assert await one.chats("mine") == 200
+        seen = weakref.ref(one.server.engine)
+        assert (await one.unregister("mine")).status_code == 200
+        one.server.engine = one.server.loader.engine = ScriptedEngine()  # those are the test's own
+
+        def gone() -> bool:
+            gc.collect()
+            return seen() is None
+
+        await eventually_async(gone, timeout=3)
+        assert (await one.register("mine")).status_code == 200
 
 
 async def test_unregistering_is_no_error_twice_and_is_one_for_a_name_that_never_was(tmp_path: Path) -> None:

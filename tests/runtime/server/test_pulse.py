@@ -1,7 +1,9 @@
 """What the supervisor hears of the engine's health, and how soon."""
 
 import asyncio
+import gc
 import socket
+import weakref
 from pathlib import Path
 
 import pytest
@@ -99,6 +101,19 @@ async def test_metrics_that_cannot_be_read_once_are_sent_the_next_time(
         await eventually_async(lambda: "the engine's metrics cannot be read" in caplog.text)
         monkeypatch.setattr(server.engine, "metrics", lambda: "mended 1\n")
         await eventually_async(lambda: server.heard(MetricsSnapshot)[-1].text.endswith("mended 1\n"))
+
+
+async def test_an_engine_that_is_given_away_is_not_kept_until_the_next_metrics() -> None:
+    told: list[Message] = []
+    engines = [ScriptedEngine()]
+    seen = weakref.ref(engines[0])
+    beating = Pulse(told.append, Dispatcher(LifeCycle(lambda status: None), 300), lambda: engines[0])
+    task = asyncio.ensure_future(beating.snapshots())
+    await eventually_async(lambda: told)
+    engines.clear()
+    gc.collect()
+    assert seen() is None
+    task.cancel()
 
 
 async def end_of_a_part(server: Running) -> str:
