@@ -89,9 +89,14 @@ class Resync:
     async def _repair_relisted(self) -> None:
         self._asked.clear()
         for kind in list(self._relisted):
-            for namespace in self._namespaces:
-                await self._repair(kind, namespace)
+            # First: one that is marked again while it is repaired has a newer list than the repair.
             self._relisted.discard(kind)
+            try:
+                for namespace in self._namespaces:
+                    await self._repair(kind, namespace)
+            except KubeError:
+                self._relisted.add(kind)
+                raise
 
     async def _try(self, repair: Awaitable[None]) -> None:
         try:

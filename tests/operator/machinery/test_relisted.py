@@ -1,0 +1,78 @@
+"""What goes while a watch is away is noticed after it has listed anew, in virtual time."""
+
+import asyncio
+from collections.abc import Callable
+
+from arriero_operator.cache import Cache
+from arriero_operator.kube.errors import KubeError, Unavailable
+from arriero_operator.kube.protocol import PODS, Kind, Object
+from arriero_operator.resync import PERIOD, SETTLE, Resync
+from tests.operator.machinery.objects import make
+from tests.support.virtual_time import run_virtual
+
+
+class Server:
+    """Pods by name; `meanwhile` is called, once for each, while the answer to a list is on its way."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = set(names)
+        self.meanwhile: list[Callable[[], None]] = []
+        self.fails: list[KubeError] = []
+        self.lists = 0
+
+    async def list(
+        self, kind: Kind, namespace: str | None, labels: str = "", metadata_only: bool = False
+    ) -> list[Object]:
+        self.lists += 1
+        if self.fails:
+            raise self.fails.pop(0)
+        found = [make(PODS, name, 1) for name in sorted(self.names)]
+        if self.meanwhile:
+            self.meanwhile.pop(0)()
+        return found
+
+
+def play(server: Server, script: Callable[[Resync, Cache], None]) -> list[str]:
+    """The pods that are known some time after `script`, but before everything is compared anyway."""
+    cache = Cache()
+    for name in sorted(server.names):
+        cache.put(PODS, make(PODS, name, 1))
+
+    async def main() -> None:
+        resync = Resync(server, cache, lambda key: None, (), lambda kind: None)  # type: ignore[arg-type]
+        running = asyncio.create_task(resync.run())
+        script(resync, cache)
+        await asyncio.sleep(PERIOD / 2)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    run_virtual(main())
+    return [pod["metadata"]["name"] for pod in cache.all(PODS)]
+
+
+def test_a_watch_that_lists_anew_while_its_kind_is_compared_has_it_compared_once_more() -> None:
+    server = Server("x", "y")
+
+    def script(resync: Resync, cache: Cache) -> None:
+        def goes() -> None:
+            server.names.discard("y")
+            resync.relisted(PODS)
+
+        server.meanwhile.append(goes)
+        resync.relisted(PODS)
+
+    assert play(server, script) == ["x"]
+    assert server.lists == 2
+
+
+def test_a_comparison_that_fails_is_tried_again() -> None:
+    server = Server("x", "y")
+    server.fails = [Unavailable("away"), Unavailable("away")]
+
+    def script(resync: Resync, cache: Cache) -> None:
+        server.names.discard("y")
+        resync.relisted(PODS)
+
+    assert SETTLE * 3 < PERIOD / 2
+    assert play(server, script) == ["x"]
+    assert server.lists == 3
