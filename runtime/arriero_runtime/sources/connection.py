@@ -46,7 +46,7 @@ class Way:
 
 def way(access: Access, headers: Mapping[str, str], auth: tuple[str, str] | None = None) -> Way:
     """Raises StartError for a CA bundle that cannot be read."""
-    return Way(access, _context(access), headers, auth)
+    return Way(access, trusting(access), headers, auth)
 
 
 @contextmanager
@@ -63,7 +63,8 @@ def piece(way: Way, url: str, offset: int, mark: str = "") -> Iterator[Piece]:
         yield Piece(offset if response.status_code == 206 else 0, response.iter_raw(_CHUNK))
 
 
-def _context(access: Access) -> ssl.SSLContext:
+def trusting(access: Access) -> ssl.SSLContext:
+    """The machine's authorities and the Secret's. Raises StartError for a CA bundle that cannot be read."""
     context = httpx2.create_ssl_context()
     if access.ca:
         try:

@@ -1,18 +1,15 @@
 """Models in object stores: list a folder, read its objects. Blocking."""
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import PurePosixPath
 from typing import Any, Final
 
 import obstore
-from obstore.store import AzureStore, GCSStore, S3Store
 
-from arriero_api import credentials, uris
+from arriero_api import uris
 from arriero_api.contract import Phase
 from arriero_api.uris import ModelUri
 from arriero_runtime.failing import StartError, start_error
@@ -23,18 +20,11 @@ from arriero_runtime.sources.digests import Digest, etag
 from arriero_runtime.sources.http_errors import Where
 from arriero_runtime.sources.kinds import Kind
 from arriero_runtime.sources.remote import Piece, Remote, fingerprint, read_small, shelf_of
+from arriero_runtime.sources.store_clients import S3_ENDPOINT, Store, client
 
 _CHUNK: Final = 4 * 1024 * 1024
-_RETRIES: Final = {"max_retries": 3, "retry_timeout": timedelta(seconds=30)}
 _SMALL: Final = 1024 * 1024
-_S3_ENDPOINT: Final = "AWS_ENDPOINT_URL"
 _STORES: Final = {uris.S3: "Amazon S3", uris.GS: "Google Cloud Storage", uris.AZ: "Azure Blob Storage"}
-_S3_CHAIN: Final = ("AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_ACCESS_KEY_ID")
-_GS_CHAIN: Final = ("GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_SERVICE_ACCOUNT")
-_AZ_CHAIN: Final = ("AZURE_FEDERATED_TOKEN_FILE", "AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_SAS_TOKEN")
-"""What a cluster's own identity service puts into pods; without it and a Secret, requests are not signed."""
-
-Store = S3Store | GCSStore | AzureStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +72,7 @@ def look_up(uri: ModelUri, access: Access, kind: Kind) -> Remote:
     """The model or adapter in a folder. Raises StartError."""
     what = str(uri)
     try:
-        source = StoreSource(uri, access, _store(uri, access), {})
+        source = StoreSource(uri, access, client(uri, access), {})
         listed = source.listing()
     except StartError:
         raise
@@ -109,7 +99,7 @@ def look_up(uri: ModelUri, access: Access, kind: Kind) -> Remote:
 
 def _shown(uri: ModelUri, access: Access) -> str:
     """The store's address, where it has one of its own, without credentials."""
-    said = access.value("endpoint") or (os.environ.get(_S3_ENDPOINT, "") if uri.scheme == uris.S3 else "")
+    said = access.value("endpoint") or (os.environ.get(S3_ENDPOINT, "") if uri.scheme == uris.S3 else "")
     return address(said) if said else _STORES[uri.scheme]
 
 
@@ -131,74 +121,3 @@ def _tags_are_sums(source: StoreSource, found: Mapping[str, Digest], listed: Map
     if smallest is None or int(listed[smallest]["size"]) > _SMALL:
         return False
     return Digest("md5", digests.of_bytes("md5", read_small(source, smallest))) == found[smallest]
-
-
-def _store(uri: ModelUri, access: Access) -> Store:
-    endpoint = access.value("endpoint")
-    connection = {
-        "connect_timeout": timedelta(seconds=10),
-        "timeout": timedelta(days=1),
-        "read_timeout": timedelta(seconds=20),
-        "allow_http": endpoint.startswith("http://") or os.environ.get(_S3_ENDPOINT, "").startswith("http://"),
-    }
-    if access.ca:
-        connection["root_certificate"] = access.ca
-    if proxy := access.value(credentials.PROXY):
-        connection["proxy_url"] = proxy
-        if excluded := access.value(credentials.NO_PROXY):
-            connection["proxy_excludes"] = excluded
-    make = {uris.S3: _s3, uris.GS: _gs, uris.AZ: _az}[uri.scheme]
-    return make(uri.location, access, {"client_options": connection, "retry_config": _RETRIES})
-
-
-def _s3(bucket: str, access: Access, options: dict[str, Any]) -> Store:
-    said = {
-        "access_key_id": access.value("accessKeyId"),
-        "secret_access_key": access.value("secretAccessKey"),
-        "session_token": access.value("sessionToken"),
-        "endpoint": access.value("endpoint"),
-        "region": access.value("region") or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION"),
-    }
-    config: dict[str, Any] = {key: value for key, value in said.items() if value}
-    config.setdefault("region", "us-east-1")
-    if "access_key_id" not in config and not _identity(_S3_CHAIN):
-        config["skip_signature"] = True
-    return S3Store(bucket, config=config, **options)  # type: ignore[arg-type]
-
-
-def _gs(bucket: str, access: Access, options: dict[str, Any]) -> Store:
-    account = access.value("serviceAccount")
-    config: dict[str, Any] = {}
-    if endpoint := access.value("endpoint"):
-        # The library takes another address by the key of an account alone.
-        plain = {"client_email": "", "private_key": "", "private_key_id": "", "disable_oauth": True}
-        account = json.dumps({**(json.loads(account) if account else plain), "gcs_base_url": endpoint})
-    if account:
-        config["service_account_key"] = account
-    if not access.value("serviceAccount") and not _identity(_GS_CHAIN):
-        config["skip_signature"] = True
-    return GCSStore(bucket, config=config, **options)  # type: ignore[arg-type]
-
-
-def _az(container: str, access: Access, options: dict[str, Any]) -> Store:
-    said = {
-        "account_name": access.value("accountName") or os.environ.get("AZURE_STORAGE_ACCOUNT_NAME"),
-        "account_key": access.value("accountKey"),
-        "sas_key": access.value("sasToken"),
-        "endpoint": access.value("endpoint"),
-    }
-    config: dict[str, Any] = {key: value for key, value in said.items() if value}
-    if "account_name" not in config:
-        raise start_error(
-            "CredentialsMissing",
-            f"az://{container} is in a storage account that is not named.",
-            Phase.RESOLVING,
-            remedy="Give spec.model.credentials a Secret with the key accountName.",
-        )
-    if "account_key" not in config and "sas_key" not in config and not _identity(_AZ_CHAIN):
-        config["skip_signature"] = True
-    return AzureStore(container, config=config, **options)  # type: ignore[arg-type]
-
-
-def _identity(variables: tuple[str, ...]) -> bool:
-    return any(os.environ.get(name) for name in variables)

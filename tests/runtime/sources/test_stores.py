@@ -1,9 +1,10 @@
-"""Object stores: a real S3 server; Google's protocol against the same; Azure's settings alone."""
+"""Object stores: a real S3 server, which has Google's protocol too; Azure's by a stand-in."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 from arriero_api import uris
 from arriero_runtime.failing import StartError
@@ -11,6 +12,7 @@ from arriero_runtime.sources import access, space, stores
 from arriero_runtime.sources.kinds import MODEL
 from tests.cluster.certificates import Authority
 from tests.runtime.sources.support import WEIGHTS, Told, failure, fetch, files, secret
+from tests.sources import azure, google
 from tests.sources.forward import ForwardProxy
 from tests.sources.objects import KEYS, Objects, s3_server
 from tests.sources.refusing import refusing
@@ -172,6 +174,72 @@ async def test_google_stores_are_listed_and_read(server: Objects, tmp_path: Path
     name = secret(tmp_path, "google", endpoint=server.url)
     folder = await fetch(tmp_path, "gs://models/team/tiny", name)
     assert (folder / "model.safetensors").read_bytes() == WEIGHTS
+
+
+async def test_a_google_store_knows_the_service_account_of_the_secret(server: Objects, tmp_path: Path) -> None:
+    for path in ("2/config.json", "config.json", "tokenizer.json", "model.safetensors"):
+        server.publish(f"team/tiny/{path}")
+    with google.google_store() as store:
+        name = secret(tmp_path, "google", serviceAccount=google.account(store.key), endpoint=store.url)
+        folder = await fetch(tmp_path, "gs://models/team/tiny", name)
+        assert (folder / "model.safetensors").read_bytes() == WEIGHTS
+        other = rsa.generate_private_key(65537, 2048)
+        secret(tmp_path, name, serviceAccount=google.account(other))
+        found = await failure(tmp_path, "gs://models/team", name)
+        assert (found.reason, "PRIVATE KEY" in found.to_json()) == ("CredentialsInvalid", False)
+        found = await failure(tmp_path, "gs://models/team", secret(tmp_path, "nobody", endpoint=store.url))
+        assert found.reason == "CredentialsInvalid"
+
+
+UNUSABLE = (
+    ("gs://models/tiny", {"serviceAccount": '"s3cr3t-words"'}, "serviceAccount is the JSON file"),
+    ("gs://models/tiny", {"serviceAccount": '{"client_email": "s3cr3t"}'}, "serviceAccount is the JSON file"),
+    ("gs://models/tiny", {"serviceAccount": "s3cr3t", "endpoint": "http://127.0.0.1:9"}, "serviceAccount is the"),
+    ("az://models/tiny", {"accountName": "a", "accountKey": "s3cr3t!"}, "accountKey is in base64"),
+    ("az://models/tiny", {"accountName": "a", "sasToken": "s3cr3t"}, "sv=…&sig=…"),
+    ("s3://models/tiny", {"endpoint": "http://x", "proxy": "s3cr3t words"}, "proxy are URLs"),
+)
+
+
+@pytest.mark.parametrize(("uri", "keys", "remedy"), UNUSABLE)
+async def test_keys_that_cannot_be_read_are_named_and_not_quoted(
+    tmp_path: Path, uri: str, keys: dict[str, str], remedy: str
+) -> None:
+    found = await failure(tmp_path, uri, secret(tmp_path, "odd", **keys))
+    assert found.reason == "CredentialsInvalid"
+    assert "the Secret odd" in found.message and all(key in found.message for key in keys)
+    assert remedy in found.remedy
+    assert "s3cr3t" not in found.to_json()
+
+
+async def test_an_authority_that_is_none_is_told_before_the_store_is_asked(tmp_path: Path) -> None:
+    found = await failure(tmp_path, URI, secret(tmp_path, "odd", **KEYS, ca_crt="nonsense"))
+    assert (found.reason, "ca.crt" in found.message) == ("SourceTlsFailed", True)
+
+
+@pytest.mark.parametrize("keys", [{"accountKey": azure.KEY}, {"sasToken": azure.SAS}, {"sasToken": f"?{azure.SAS}"}])
+async def test_a_storage_account_of_azure_is_listed_and_read(tmp_path: Path, keys: dict[str, str]) -> None:
+    blobs = {"config.json": b"{}", "tokenizer.json": b"{}", "model.safetensors": WEIGHTS, "2/config.json": b"{}"}
+    held = {f"team/ti_ny/{path}": content for path, content in blobs.items()}
+    with azure.azure_account({"things": held}) as account:
+        name = secret(tmp_path, "azure", accountName=azure.ACCOUNT, endpoint=account.url, **keys)
+        folder = await fetch(tmp_path, "az://things/team/ti_ny", name)
+        assert files(folder) == ["2/config.json", "config.json", "model.safetensors", "tokenizer.json"]
+        assert (folder / "model.safetensors").read_bytes() == WEIGHTS
+        partial = folder.with_name(f"{folder.name}.partial")
+        folder.rename(partial)
+        (partial / "model.safetensors").rename(partial / "model.safetensors.part")
+        (partial / "model.safetensors.part").write_bytes(WEIGHTS[:4096])
+        assert (await fetch(tmp_path, "az://things/team/ti_ny", name) / "model.safetensors").read_bytes() == WEIGHTS
+        assert (await failure(tmp_path, "az://other/team", name)).reason == "ModelNotFound"
+
+
+@pytest.mark.parametrize("keys", [{"accountKey": "b3RoZXI="}, {"sasToken": "sv=1&sig=b3RoZXI%3D"}, {}])
+async def test_azure_does_not_know_other_keys(tmp_path: Path, keys: dict[str, str]) -> None:
+    with azure.azure_account({"things": {"tiny/config.json": b"{}"}}) as account:
+        name = secret(tmp_path, "azure", accountName=azure.ACCOUNT, endpoint=account.url, **keys)
+        found = await failure(tmp_path, "az://things/tiny", name)
+    assert (found.reason, "b3RoZXI" in found.to_json()) == ("CredentialsInvalid", False)
 
 
 def test_a_storage_account_must_be_named(tmp_path: Path) -> None:
