@@ -46,6 +46,13 @@ def test_a_worker_s_error_gets_its_reason_and_no_wrong_one(line: str, reason: st
     assert reason_of(*worker(line))[0] == reason
 
 
+def test_an_architecture_that_is_known_is_not_called_unknown_where_the_image_lacks_a_package_for_it() -> None:
+    line = "  Value error, Model architectures ['LlavaForConditionalGeneration'] failed to be inspected. Please check."
+    reason, message = reason_of("pydantic_core.ValidationError: 1 validation error for ModelConfig", line)
+    assert reason == "ModelUnsupported"
+    assert "The image lacks what vLLM needs for the architecture 'LlavaForConditionalGeneration'" in message
+
+
 def test_an_error_of_shapes_is_one_of_the_weights_only_while_weights_are_loaded() -> None:
     frame = '  File "/opt/vllm/model_executor/models/llama.py", line 7, in load_weights'
     lines = worker("Traceback (most recent call last):", frame, "KeyError: 'layers.9.w'")

@@ -151,8 +151,13 @@ KINDS: Final[tuple[Kind, ...]] = (
     # The model
     _kind(
         "ModelUnsupported",
-        r"Model architectures \[(?P<what>[^\]]*)\] (?:are not supported|failed to be inspected)",
+        r"Model architectures \[(?P<what>[^\]]*)\] are not supported",
         "vLLM does not support the architecture {what}",
+    ),
+    _kind(
+        "ModelUnsupported",
+        r"Model architectures \[(?P<what>[^\]]*)\] failed to be inspected",
+        "The image lacks what vLLM needs for the architecture {what}; the log says what that is",
     ),
     _kind(
         "ModelUnsupported",
