@@ -86,7 +86,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     ):
         return
     found = used_rights.collected([shared_folder(config._tmp_path_factory)])  # type: ignore[attr-defined]
-    if left := used_rights.wrong(found, switched=config.getoption("--full")):
+    if left := used_rights.wrong(found):
         print("\nThe chart's rights are not those that operators use:", *left, sep="\n  ")
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

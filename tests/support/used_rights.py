@@ -2,8 +2,7 @@
 
 Each worker writes down what its control plane has seen, and the tests of the real node what their cluster has. At the
 end of a run that left no test of the operator out, a right that nothing has used fails the run by name, and so does a
-request that was refused for want of a right, or one beyond the chart's. Rights behind the chart's switches count where
-the tests that switch them on have run.
+request that was refused for want of a right, or one beyond the chart's. The rights behind its switches count too.
 """
 
 import json
@@ -73,13 +72,11 @@ def collected(folders: Iterable[Path]) -> Account:
     return whole
 
 
-def wrong(found: Account, *, switched: bool) -> list[str]:
-    """In words: what is granted and was used by nothing, and what was asked for beyond it. `switched`: the rights
-    behind the chart's switches have to have been used too."""
-    everything = {_right(one): str(one) for one in rights(("any",), "any", Reads(secrets=True, classes=True))}
-    needed = everything if switched else {_right(one): str(one) for one in rights(("any",), "any")}
-    unused = [f"granted, and used by nothing: {words}" for right, words in needed.items() if right not in found.used]
-    beyond = [f"used, and not the chart's: {' '.join(right)}" for right in found.used - set(everything)]
+def wrong(found: Account) -> list[str]:
+    """In words: what is granted and was used by nothing, and what was asked for beyond it."""
+    granted = {_right(one): str(one) for one in rights(("any",), "any", Reads(secrets=True, classes=True))}
+    unused = [f"granted, and used by nothing: {words}" for right, words in granted.items() if right not in found.used]
+    beyond = [f"used, and not the chart's: {' '.join(right)}" for right in found.used - set(granted)]
     return sorted([*unused, *beyond, *(f"refused: {words}" for words in found.refused)])
 
 

@@ -47,6 +47,24 @@ def config_map(name: str, **data: str) -> Object:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
 
 
+def classes(name: str) -> list[Object]:
+    """One of each kind of class that a pod may name."""
+    metadata = {"name": name}
+    return [
+        {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": metadata, "value": 1},
+        {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": metadata, "handler": "nowhere"},
+        {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": metadata, "provisioner": "no/where"},
+    ]
+
+
+def of_classes(name: str) -> Object:
+    """spec.podTemplate that names all of them."""
+    size = {"requests": {"storage": "1Gi"}}
+    wanted = {"accessModes": ["ReadWriteOnce"], "storageClassName": name, "resources": size}
+    volume = {"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec": wanted}}}
+    return {"spec": {"priorityClassName": name, "runtimeClassName": name, "volumes": [volume]}}
+
+
 def claim(name: str, mode: str) -> Object:
     """A claim that no class provisions."""
     spec = {"accessModes": [mode], "storageClassName": "none", "resources": {"requests": {"storage": "1Gi"}}}
@@ -100,18 +118,19 @@ def test_what_is_missing_is_refused_before_any_pod_and_the_refusal_clears_by_its
     start()
     env = from_map("tuning")["env"]
     env.append({"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "hub", "key": "token"}}})
-    template = {"spec": {"priorityClassName": f"of-{kubectl.namespace}"}}
-    uri = {"uri": "pvc://weights/llama"}
-    kubectl.apply(model("tiny", model=uri, engine={"env": env}, podTemplate=template))
+    uri, name = {"uri": "pvc://weights/llama"}, f"of-{kubectl.namespace}"
+    kubectl.apply(model("tiny", model=uri, engine={"env": env}, podTemplate=of_classes(name)))
     found = until(kubectl, "tiny", "Accepted", "False", "ReferenceMissing")
-    for one in ("ConfigMap 'tuning', key 'level'", "Secret 'hub', key 'token'", "PersistentVolumeClaim 'weights'"):
-        assert one in found["message"]
-    assert f"PriorityClass 'of-{kubectl.namespace}'" in found["message"]
+    for words in ("ConfigMap 'tuning', key 'level'", "Secret 'hub', key 'token'", "PersistentVolumeClaim 'weights'"):
+        assert words in found["message"]
+    for kind in ("PriorityClass", "RuntimeClass", "StorageClass"):
+        assert f"{kind} {name!r}" in found["message"]
     until(kubectl, "tiny", "Stalled", "True", "ReferenceMissing")
     assert not kubectl.items("deployments,controllerrevisions", "arriero.dev/model=tiny")
     kubectl.apply(config_map("tuning", other="1"))
     kubectl.run("create", "secret", "generic", "hub", "--from-literal=token=a")
-    kubectl.run("create", "priorityclass", f"of-{kubectl.namespace}", "--value=1")
+    for one in classes(name):
+        kubectl.apply(one)
     kubectl.apply(claim("weights", "ReadOnlyMany"))
 
     def only_the_key() -> bool:
@@ -121,7 +140,7 @@ def test_what_is_missing_is_refused_before_any_pod_and_the_refusal_clears_by_its
     eventually(only_the_key, 20)
     kubectl.apply(config_map("tuning", level="1"))
     until(kubectl, "tiny", "Accepted", "True", timeout=20)
-    kubectl.run("delete", "priorityclass", f"of-{kubectl.namespace}")
+    kubectl.run("delete", "priorityclass,runtimeclass,storageclass", name)
 
 
 def test_a_claim_of_one_node_does_not_fit_two_replicas(kubectl: Kubectl, start: Start) -> None:
