@@ -75,6 +75,7 @@ class Reconciler:
             now.plan = await self._planner.plan(observed)
         if await self._rollouts.decide(now, self._clock()):
             self._registrations.look(now)
+        self._doubt(now)
         now.hold = hold(now.observed.pods, now.applied, observed.spec.replicas, now.moment)
         now.outcome = await self._children.ensure(now)
         situation = assess(self._cache, now)
@@ -118,6 +119,12 @@ class Reconciler:
             self._registrations.look(now)
         now.unreachable = unreachable(now, self._statuses)
         return _soonest(again, *(interval for _, interval in asked))
+
+    def _doubt(self, now: Round) -> None:
+        """Take what pods said before out of the round, where their file is to be changed."""
+        if self._registrations.doubt(now, self._statuses):
+            now.observed = replace(now.observed, pods=pods_of(self._cache, self._statuses, self._heard, now.key))
+            self._registrations.look(now)
 
     async def _report(self, now: Round, situation: Situation) -> None:
         observed = now.observed

@@ -25,6 +25,7 @@ from arriero_operator.observe import Observed
 from arriero_operator.render import children, names
 from arriero_operator.render.children import CHANGED
 from arriero_operator.rounds import Round, Wanted
+from arriero_operator.runtime_status import RuntimeStatuses
 
 _AT_ONCE: Final = 16
 CLOCKS: Final = timedelta(seconds=30)
@@ -77,7 +78,7 @@ class LiveRegistrations:
         made, marks = stored["metadata"]["creationTimestamp"], stored["metadata"].get("annotations") or {}
         if text == content.to_json():
             return Wanted(revision, content, made, marks.get(CHANGED, ""), fresh=False)
-        return Wanted(revision, content, made, facts.timestamp(now.moment), fresh=True)
+        return Wanted(revision, content, made, facts.timestamp(now.moment), fresh=True, before=said)
 
     def _room(self, now: Round, revision: str) -> Room:
         """What pods of the revision were made for."""
@@ -115,9 +116,26 @@ class LiveRegistrations:
         known = self._proven.setdefault(key, {})
         if pod.status is not None and pod.status.registrations:
             known[pod.uid] = pod.status.registrations
+        if wanted.fresh and wanted.changed:
+            return False
         if pod.uid in known:
             return known[pod.uid] == wanted.content.hash
         return pod.ready and not older(pod, wanted)
+
+    def doubt(self, now: Round, statuses: RuntimeStatuses) -> bool:
+        """Before a file is changed: what its pods have proven and answered so far says nothing of what it becomes.
+
+        They may have served something else meanwhile, and what they said before that must not be taken for an answer
+        when the file comes back to it. True: the pods of the round are to be looked at again.
+        """
+        known = self._proven.get(now.key, {})
+        doubted = {}
+        for pod in now.observed.pods:
+            wanted = now.registrations.get(pod.revision)
+            if wanted is not None and wanted.fresh and wanted.changed:
+                known.pop(pod.uid, None)
+                doubted[pod.uid] = wanted.lasting
+        return statuses.doubt(now.key, doubted)
 
     def _trust(self, now: Round) -> None:
         """After a restart of the operator: what the status says of unchanged names was proven before."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from arriero_api.contract import Failure, Registrations
 from arriero_operator.decide.failed import Hold
+from arriero_operator.decide.pins import Entry
 from arriero_operator.decide.plan import Plan
 from arriero_operator.decide.rollout import SURGE, Method
 from arriero_operator.keys import Key
@@ -29,6 +30,14 @@ class Wanted:
     changed: str
     fresh: bool
     """The ConfigMap does not hold them yet."""
+    before: Registrations | None = None
+    """What it holds, where it is to be changed and can be read."""
+
+    @property
+    def lasting(self) -> frozenset[Entry]:
+        """Adapters that the change leaves as they are."""
+        held = self.before.adapters if self.before is not None else ()
+        return frozenset(one.entry for one in self.content.adapters) & frozenset(one.entry for one in held)
 
     def intent(self, owner: Owner) -> Json:
         """The ConfigMap."""

@@ -5,8 +5,8 @@ A pod that does not answer delays nobody by more than `WAIT`: its answer is used
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -14,6 +14,7 @@ import aiohttp
 
 from arriero_api import pod as pod_contract
 from arriero_api.contract import ContractError, RuntimeStatus
+from arriero_operator.decide.pins import Entry
 from arriero_operator.facts import PodFacts
 from arriero_operator.keys import Key
 
@@ -87,6 +88,18 @@ class RuntimeStatuses:
         if tasks:
             await asyncio.wait(tasks, timeout=WAIT)
 
+    def doubt(self, key: Key, lasting: Mapping[str, Collection[Entry]]) -> bool:
+        """What these pods, by uid, said of their registrations does not count any more, nor what is still on its way.
+
+        What they said of `lasting` adapters does. True where anything was known or asked.
+        """
+        entries = self._asked.get(key, {})
+        doubted = entries.keys() & lasting.keys()
+        for uid in doubted:
+            _cancel(entries[uid])
+            entries[uid] = replace(entries[uid], status=_without(entries[uid].status, lasting[uid]), task=None)
+        return bool(doubted)
+
     def retain(self, key: Key, uids: Iterable[str]) -> None:
         """Forget pods of the model that are gone."""
         kept = set(uids)
@@ -122,6 +135,13 @@ async def fetch_status(ip: str) -> RuntimeStatus:
             if len(body) > _BODY_LIMIT:
                 raise ContractError(f"status: longer than {_BODY_LIMIT} bytes")
         return RuntimeStatus.from_json(body.decode(errors="replace"))
+
+
+def _without(status: RuntimeStatus | None, lasting: Collection[Entry]) -> RuntimeStatus | None:
+    if status is None:
+        return None
+    kept = tuple(one for one in status.adapters if (one.name, one.uri, one.revision) in lasting)
+    return replace(status, registrations="", names=(), adapters=kept)
 
 
 def _hold(silent: int) -> float:

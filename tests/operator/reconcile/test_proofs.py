@@ -1,0 +1,153 @@
+"""What a pod said of its names before they were changed proves nothing of them, also where they come back."""
+
+import asyncio
+from dataclasses import replace
+
+from arriero_api import labels
+from arriero_api.contract import (
+    AdapterState,
+    AdapterStatus,
+    NameKind,
+    Phase,
+    Registration,
+    Registrations,
+    RuntimeStatus,
+)
+from arriero_operator.cache import Cache
+from arriero_operator.decide import adapters
+from arriero_operator.facts import timestamp
+from arriero_operator.kube.protocol import CONFIG_MAPS, PODS
+from arriero_operator.observe import pods_of
+from arriero_operator.pod_events import PodEvents
+from arriero_operator.reconcile import Reconciler
+from arriero_operator.render import children
+from arriero_operator.rounds import Round, Wanted
+from arriero_operator.runtime_status import RuntimeStatuses
+from arriero_operator.settings import Profile, Settings
+from tests.operator.machinery.objects import make
+from tests.operator.reconcile.made import NEW, START
+from tests.operator.reconcile.test_curiosity import KEY, NAMES, a_round
+from tests.support.kubectl import Object
+
+ALIAS = Registration("chat", NameKind.ALIAS)
+SETTINGS = Settings((), "cpu", "", 1, {"cpu": Profile("cpu", "i")})
+
+
+def adapter(revision: str, name: str = "support") -> Registration:
+    return Registration(name, NameKind.ADAPTER, "hf://org/support", revision)
+
+
+def says(content: Registrations) -> RuntimeStatus:
+    """A runtime that serves all of it."""
+    done = AdapterState.REGISTERED
+    told = tuple(AdapterStatus(one.name, one.uri, one.revision, done) for one in content.adapters)
+    return RuntimeStatus(Phase.READY, commit="c" * 40, registrations=content.hash, adapters=told)
+
+
+class World:
+    """A model of one ready pod, and what its runtime answers: nothing while `answer` is None."""
+
+    def __init__(self) -> None:
+        began = timestamp(START)
+        pod: Object = make(PODS, "a", 1, stem="tiny")
+        pod["metadata"]["labels"] |= {labels.REVISION: NEW}
+        pod["metadata"]["creationTimestamp"] = began
+        pod["status"] = {
+            "phase": "Running",
+            "podIP": "127.0.0.9",
+            "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": began}],
+            "containerStatuses": [{"name": "runtime", "ready": True, "state": {"running": {"startedAt": began}}}],
+        }
+        self.cache = Cache()
+        self.cache.put(PODS, pod)
+        self.answer: RuntimeStatus | None = None
+        self.statuses = RuntimeStatuses(self._fetch)
+        self.reconciler = Reconciler(None, self.cache, SETTINGS, self.statuses)  # type: ignore[arg-type]
+        self.live = self.reconciler._registrations
+
+    async def _fetch(self, ip: str) -> RuntimeStatus:
+        if self.answer is None:
+            await asyncio.Event().wait()
+        assert self.answer is not None
+        return self.answer
+
+    def round(self) -> Round:
+        """A look at the model, with the last answers."""
+        heard = PodEvents(None)  # type: ignore[arg-type]
+        (pod,) = pods_of(self.cache, self.statuses, heard, KEY)
+        return a_round(pod, 60)
+
+    async def ask(self) -> None:
+        """Ask the pod, but wait no longer than a reconcile does."""
+        await self.statuses.refresh(KEY, [(self.round().observed.pods[0], 0.0)])
+
+    def proven(self, now: Round, wanted: Wanted) -> bool:
+        """Whether the pod is known to serve this."""
+        return self.live.proven(KEY, now.observed.pods[0], wanted)
+
+    def change(self, wanted: Wanted) -> Round:
+        """The round in which the file is written."""
+        now = self.round()
+        now.registrations = {NEW: wanted}
+        self.reconciler._doubt(now)
+        return now
+
+
+def file(content: Registrations, before: Registrations | None = None) -> Wanted:
+    """A file that says this, or that is about to be changed."""
+    made = timestamp(START)
+    return Wanted(NEW, content, made, made, fresh=before is not None, before=before)
+
+
+async def test_a_pod_has_to_say_that_it_serves_names_that_come_back() -> None:
+    world, first, second = World(), Registrations(NAMES), Registrations((*NAMES, ALIAS))
+    world.answer = says(first)
+    await world.ask()
+    assert world.proven(world.round(), file(first))
+    world.answer = None  # it takes the change over, and nobody has asked it since
+    assert not world.proven(world.change(file(second, first)), file(second))
+    assert not world.proven(world.change(file(first, second)), file(first, second))
+    assert not world.proven(world.round(), file(first))
+    world.answer = says(first)
+    await world.ask()
+    assert world.proven(world.round(), file(first))
+
+
+async def test_an_answer_that_was_asked_for_before_the_change_is_not_waited_for() -> None:
+    world, first, second = World(), Registrations(NAMES), Registrations((*NAMES, ALIAS))
+    await world.ask()
+    world.change(file(second, first))
+    world.answer = says(second)
+    await world.ask()
+    assert world.proven(world.round(), file(second))
+
+
+def states(world: World, now: Round, content: Registrations) -> dict[str, str]:
+    """Of the adapters."""
+    found = adapters.states(content.names, now.observed.pods, adapters.NOTHING, {NEW: content})
+    return {one.name: one.state for one in found}
+
+
+async def test_what_a_pod_said_of_an_adapter_lasts_as_long_as_its_entry_does() -> None:
+    world = World()
+    first = Registrations((*NAMES, adapter("v1"), adapter("v1", "other")))
+    second = replace(first, names=(*NAMES, adapter("v2"), adapter("v1", "other")))
+    world.answer = says(first)
+    await world.ask()
+    assert states(world, world.change(file(second, first)), second) == {"support": "Registering", "other": "Registered"}
+    await world.ask()  # it has not read the file yet, and does so before the next change
+    assert states(world, world.change(file(first, second)), first) == {"support": "Registering", "other": "Registered"}
+    assert world.round().observed.pods[0].status == replace(
+        says(first), registrations="", adapters=(says(first).adapters[1],)
+    )
+
+
+def test_of_a_file_that_is_to_be_changed_both_contents_are_known() -> None:
+    world, stands = World(), Registrations((*NAMES, ALIAS))
+    now = world.round()
+    stored = children.registrations(now.observed.owner, NEW, stands, "")
+    stored["metadata"] |= {"uid": "u", "resourceVersion": "1", "creationTimestamp": timestamp(START)}
+    world.cache.put(CONFIG_MAPS, stored)
+    found = world.live.wanted(now, NEW)
+    assert (found.content.names, found.before, found.fresh) == (NAMES, stands, True)
+    assert found.changed == timestamp(now.moment)
