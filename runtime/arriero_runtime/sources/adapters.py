@@ -3,16 +3,15 @@
 What is fetched lies at a path of its own for each content: the engine tells the weights of one name apart by the path.
 """
 
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from arriero_api import pod, uris
-from arriero_api.contract import Failure, Registration
+from arriero_api.contract import Failure, Phase, Registration
 from arriero_runtime.adapters.fit import FILES, refused
-from arriero_runtime.failing import StartError
+from arriero_runtime.failing import StartError, failure
 from arriero_runtime.sources import locate
 from arriero_runtime.sources.kinds import ADAPTER
 
@@ -25,6 +24,7 @@ _REASONS: Final = {
     "CredentialsMissing": "AdapterCredentialsMissing",
 }
 """Reason for a model → reason for an adapter. What is not here passes: AdapterFetchFailed."""
+_OF_THE_CACHE: Final = ("CacheTooSmall", "CacheUnusable")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +87,9 @@ def _require(names: Sequence[str], where: str) -> None:
 
 
 def _as_adapter(found: Failure) -> Failure:
-    """The same failure as one of an adapter, with that reason's own remedy."""
+    """The same failure as one of an adapter, with that reason's own remedy unless the cache is at fault."""
     if found.reason.startswith("Adapter"):
         return found
     reason = _REASONS.get(found.reason, "AdapterFetchFailed")
-    return dataclasses.replace(refused(reason, found.message).failure, details=found.details)
+    remedy = found.remedy if found.reason in _OF_THE_CACHE else ""
+    return failure(reason, found.message, Phase.READY, remedy=remedy, details=found.details)

@@ -51,7 +51,7 @@ class Unpack:
             names = {str(path.relative_to(root)): path for path in paths if path.is_relative_to(root)}
             chosen = self.kind.chosen(names, f"The archive {self.shown}")
             wanted = {names[name]: folder / name for name in chosen}
-            space.require(folder, sum(paths[path] for path in wanted), 0)
+            space.keep_more(folder, sum(paths[path] for path in wanted))
             for member in _members(archive, wanted):
                 target = wanted[member.path]
                 target.parent.mkdir(parents=True, exist_ok=True)

@@ -50,13 +50,13 @@ def fetch(remote: Remote, cache_dir: Path, report: Report, look: Look = look_at_
             if target.is_dir():
                 return target
             partial.mkdir(exist_ok=True)
-            space.require(cache_dir, remote.size, _present(remote, partial))
-            _transfer(remote, [entry for entry in remote.files if not is_weights(entry[0])], partial, meter)
-            look(partial)
-            _transfer(remote, [entry for entry in remote.files if is_weights(entry[0])], partial, meter)
-            shutil.rmtree(partial / ".cache", ignore_errors=True)
-            if remote.finish is not None:
-                remote.finish(partial)
+            with space.kept(remote.what, cache_dir, partial, remote.size, _present(remote, partial)):
+                _transfer(remote, [entry for entry in remote.files if not is_weights(entry[0])], partial, meter)
+                look(partial)
+                _transfer(remote, [entry for entry in remote.files if is_weights(entry[0])], partial, meter)
+                shutil.rmtree(partial / ".cache", ignore_errors=True)
+                if remote.finish is not None:
+                    remote.finish(partial)
             partial.rename(target)
     except OSError as error:
         raise disk.explain(error, remote.what) from error

@@ -25,6 +25,7 @@ from arriero_runtime.engine.protocol import AdapterRefused, LoraCapacity
 from arriero_runtime.failing import StartError
 from arriero_runtime.server import adapters
 from arriero_runtime.sources.adapters import obtain
+from arriero_runtime.sources.space import LIMIT_VARIABLE
 from tests.hub import Fault, Hub
 from tests.models.lora import adapter, write_tensors
 from tests.runtime.server.harness import Running, options_for, running
@@ -293,6 +294,20 @@ def test_a_repository_without_an_adapter_is_told(tmp_path: Path, hub: Hub) -> No
         f"AdapterInvalid: The repository {REPOSITORY} at revision main has no adapter_config.json and no "
         "adapter_model.safetensors."
     )
+
+
+def test_an_adapter_that_has_no_room_in_the_cache_is_told_with_the_field_to_change(
+    tmp_path: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(LIMIT_VARIABLE, "1048576")
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text(json.dumps(CONFIGURATION))
+    hub.add_repo(REPOSITORY, adapter(tmp_path / "model", tmp_path / "a"))
+    with pytest.raises(StartError) as caught:
+        obtain(entry("support", f"hf://{REPOSITORY}"), "hf://a/b", tmp_path / "cache")
+    found = caught.value.failure
+    assert (found.reason, "no room for" in found.message) == ("AdapterFetchFailed", True)
+    assert "spec.cache.emptyDir.sizeLimit" in found.remedy
 
 
 @pytest.mark.parametrize(

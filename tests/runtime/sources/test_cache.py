@@ -11,12 +11,14 @@ from typing import IO
 
 import pytest
 
-from arriero_runtime.sources import access, download, locking, transfer
+from arriero_runtime.failing import StartError
+from arriero_runtime.sources import access, download, locking, space, transfer
 from tests.hub import Fault, Hub
 from tests.runtime.sources.support import Told, failure, fetch, model
 
 NAME = "team/model"
 URI = f"hf://{NAME}"
+MIB = 1024 * 1024
 
 
 @pytest.fixture
@@ -42,6 +44,61 @@ async def test_a_disk_that_refuses_to_be_written_is_told_by_its_own_reason(
     monkeypatch.setattr(transfer, "_write", refuse)
     found = await failure(tmp_path, URI)
     assert (found.reason, NAME in found.message) == (reason, True)
+
+
+def hold(file: Path, size: int) -> None:
+    """Fill so many bytes of the disk."""
+    file.parent.mkdir(parents=True)
+    with file.open("wb") as opened:
+        os.posix_fallocate(opened.fileno(), 0, size)
+
+
+async def test_the_limit_is_for_all_that_the_volume_holds_and_the_refusal_names_it(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.add_repo(NAME, model(tmp_path / "repo"))
+    monkeypatch.setenv(space.LIMIT_VARIABLE, str(80 * MIB))
+    hold(tmp_path / "cache" / "models" / "old--model" / "c" / "model.safetensors", 12 * MIB)
+    hold(tmp_path / "cache" / "vllm" / "torch" / "compiled", 6 * MIB)
+    found = await failure(tmp_path, URI)
+    assert found.reason == "CacheTooSmall"
+    assert (
+        "needs 2 MiB (and 64 MiB beside it): its limit (spec.cache.emptyDir.sizeLimit) is 80 MiB, of which 18 MiB are "
+        "taken: models/old--model 12 MiB, vllm/torch 6 MiB."
+    ) in found.message
+    assert found.details["availableBytes"] == 62 * MIB
+    assert not any("resolve" in seen.path for seen in hub.requests)
+    (tmp_path / "cache" / "vllm" / "torch" / "compiled").unlink()
+    assert (await fetch(tmp_path, URI)).is_dir()
+
+
+def test_what_is_there_of_a_fetch_counts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(space.LIMIT_VARIABLE, str(80 * MIB))
+    partial = tmp_path / "models" / "m" / "c.partial"
+    hold(partial / "model.safetensors.part", 14 * MIB)
+    with space.kept("m", tmp_path, partial, 16 * MIB, 14 * MIB):
+        pass
+    with pytest.raises(StartError, match="CacheTooSmall"), space.kept("m", tmp_path, partial, 17 * MIB, 14 * MIB):
+        pass
+
+
+def test_fetches_at_the_same_time_do_not_count_on_the_same_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(space.LIMIT_VARIABLE, str(80 * MIB))
+    one, other = (tmp_path / "adapters" / name / "c.partial" for name in ("one", "other"))
+    with space.kept("one", tmp_path, one, 9 * MIB, 0):
+        with (
+            pytest.raises(StartError, match=r"taken: adapters/one 9 MiB"),
+            space.kept("o", tmp_path, other, 8 * MIB, 0),
+        ):
+            pass
+        with space.kept("other", tmp_path, other, 3 * MIB, 0):
+            space.keep_more(other, 4 * MIB)
+            with pytest.raises(StartError, match=r"for other, which needs 8 MiB"):
+                space.keep_more(other, MIB)
+    with space.kept("other", tmp_path, other, 8 * MIB, 0):
+        pass
 
 
 async def test_a_cache_that_may_not_be_written_at_all_is_unusable(hub: Hub, tmp_path: Path) -> None:
