@@ -39,6 +39,8 @@ class ImageRolls:
 
     def passed(self, key: Key) -> None:
         """The model does not wait for an image, or is gone: the next one's turn comes if this one's is over."""
+        for waiting in self._waiting.values():
+            waiting.discard(key)
         for image in [image for image, holder in self._turn.items() if holder == key]:
             if not self._open(key, image, begun=True):
                 del self._turn[image]

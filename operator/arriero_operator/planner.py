@@ -46,6 +46,7 @@ class Planner:
         """Raises KubeError."""
         asked = self._read(observed)
         if asked.inputs is None or asked.refused is not None:
+            self._rolls.passed(observed.key)
             return self._planned(observed, asked, Seen())
         seen = await self._outside.look(observed.key, self._references(observed, asked), observed.spec.replicas)
         found = self._rolling(observed, asked, seen, self._planned(observed, asked, seen))

@@ -104,6 +104,7 @@ async def test_a_pod_has_to_say_that_it_serves_names_that_come_back() -> None:
     world.answer = says(first)
     await world.ask()
     assert world.proven(world.round(), file(first))
+    assert not world.proven(world.round(), file(first, second)), "what is not written yet is not served"
     world.answer = None  # it takes the change over, and nobody has asked it since
     assert not world.proven(world.change(file(second, first)), file(second))
     assert not world.proven(world.change(file(first, second)), file(first, second))
