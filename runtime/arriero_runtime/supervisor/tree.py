@@ -39,6 +39,11 @@ def descendants(root: int | None = None) -> list[int]:
     return found
 
 
+def lives(pid: int) -> bool:
+    """Not so for a process that only waits to be reaped."""
+    return _parent(_PROC / str(pid)) is not None
+
+
 def _parent(entry: Path) -> int | None:
     """The parent of a living process; None for one that has gone or only waits to be reaped."""
     try:

@@ -74,9 +74,9 @@ def texts(client: LlamaStackClient) -> dict[str, Any]:
         "openai_completion_stream": list(client.completions.create(model="one", prompt="One", **same, stream=True)),
         "sampled": chat(**{**question, "sampling_params": {**SHORT, "strategy": {"type": "top_k", "top_k": 5}}}),
     }
-    back = made["tool"].completion_message
-    answer = {"role": "tool", "call_id": back.tool_calls[0].call_id, "content": "Sunny."}
-    turns = [USER, plain(back), answer]
+    call = {"call_id": "call-1", "tool_name": "get_weather", "arguments": {"exact": True}}
+    asking = {"role": "assistant", "content": "", "stop_reason": "end_of_message", "tool_calls": [call]}
+    turns = [USER, asking, {"role": "tool", "call_id": "call-1", "content": "Sunny."}]
     made["tool_turn"] = chat(**{**asked, "messages": turns}, tools=[WEATHER])
     found: dict[str, Any] = {name: plain(value) for name, value in made.items()}
     found["unknown"] = refused(lambda: chat(**{**question, "model_id": "other"}))

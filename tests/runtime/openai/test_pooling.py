@@ -32,7 +32,12 @@ def test_an_embedding_model_answers_for_embeddings_alone(folder: Path) -> None:
         error_of(client.post("/v1/embeddings", json={"model": "one", "input": []}))
         error_of(client.post("/v1/embeddings", json={"model": "one", "input": "x", "dimensions": 8}))
         error_of(client.post("/v1/embeddings", json={"model": "other", "input": "x"}), 404)
-        for path in ("/v1/chat/completions", "/v1/completions", "/v1/responses", "/score"):
+        pair = {"model": "one", "text_1": "a cat", "text_2": "a dog"}
+        first, second = (one.embedding for one in floats.data)
+        near = sum(a * b for a, b in zip(first, second, strict=True)) / math.hypot(*first) / math.hypot(*second)
+        scored = client.post("/score", json=pair).json()["data"]
+        assert [one["score"] for one in scored] == [pytest.approx(near, abs=1e-2)]
+        for path in ("/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/messages"):
             told = error_of(client.post(path, json={"model": "one", "messages": SAID}), 404)["message"]
             assert "cannot answer" in told
 

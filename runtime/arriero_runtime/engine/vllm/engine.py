@@ -10,8 +10,9 @@ from typing import Any, Final, Self
 
 from arriero_api.pod import NO_PARSER
 from arriero_runtime.engine.protocol import AsgiApp, Counters, FirstAnswer, LoraCapacity
-from arriero_runtime.engine.vllm import adapters, media, processes, question, series, tokens
+from arriero_runtime.engine.vllm import adapters, media, processes, question, room, series, tokens
 from arriero_runtime.engine.vllm.steps import StepCount
+from arriero_runtime.supervisor import tree
 
 _MESSAGE_ENDS: Final = ("<|eom_id|>", "<|eom|>")
 """Of Llama 3.1 and later, and of Llama 4."""
@@ -43,6 +44,7 @@ class VllmEngine:
         self._tasks = tuple(tasks)
         self._scope = scope
         self._steps = steps
+        self._members = processes.members()
 
     @classmethod
     async def attach(cls, client: Any, args: argparse.Namespace, steps: StepCount) -> Self:
@@ -56,6 +58,7 @@ class VllmEngine:
         await init_app_state(client, app.state, args, tasks)
         app.state.server = StopWish()
         await media.guard(args.allowed_media_domains)
+        room.refuse_what_does_not_fit()
         adapters.hide_ids(app.state.openai_serving_models)
         scope = contextlib.AsyncExitStack()
         await scope.enter_async_context(app.router.lifespan_context(app))
@@ -123,7 +126,8 @@ class VllmEngine:
 
     @property
     def errored(self) -> bool:
-        return bool(self._client.errored)
+        # A worker's death is told by vLLM only after it has waited for the others, which may be waiting for that one.
+        return bool(self._client.errored) or not all(tree.lives(pid) for pid in self._members)
 
     def counters(self) -> Counters:
         held = int(self._client.output_processor.get_num_unfinished_requests())
@@ -157,10 +161,11 @@ class VllmEngine:
         await self._client.abort([*output.request_states, *output.parent_requests], internal=True)
 
     async def stop(self, seconds: float) -> None:
+        members, self._members = self._members, []
         with contextlib.suppress(Exception):
             await self._scope.aclose()
         # It would take the wanted end of the engine's process for its death, and say so at length.
         if (handler := self._client.output_handler) is not None:
             handler.cancel()
         await asyncio.to_thread(self._client.shutdown, seconds)
-        await asyncio.to_thread(processes.end, seconds)
+        await asyncio.to_thread(processes.end, seconds, members)
