@@ -1,7 +1,9 @@
 """The work queue: which key is reconciled when. It knows nothing of Kubernetes.
 
 A key is reconciled by one worker at a time. Adding a key that waits changes only its time (the earliest wins); adding a
-key that is being reconciled makes it run once more afterwards. Time is the event loop's clock.
+key that is being reconciled makes it run once more afterwards. A change does not wait for the back-off of a key that
+has failed, but for the first step of it, so that a storm of changes hammers nobody, and for what the error asked for.
+Time is the event loop's clock.
 """
 
 import asyncio
@@ -37,7 +39,7 @@ class TerminalError(Exception):
 Reconcile = Callable[[Key], Awaitable[Result]]
 """Brings one key's world into its wanted state. Any exception but TerminalError leads to another try.
 
-One with an attribute `retry_after` (seconds) is not followed by another try before that time.
+One with an attribute `retry_after` (seconds) is not followed by another try before that time, whatever changes.
 """
 
 
@@ -65,6 +67,7 @@ class Queue:
         self._jitter = jitter
         self._longest = longest
         self._due: dict[Key, float] = {}
+        self._not_before: dict[Key, float] = {}
         self._heap: list[tuple[float, int, Key]] = []
         self._order = itertools.count()
         self._running: dict[Key, float] = {}
@@ -74,8 +77,11 @@ class Queue:
         self._broken: BaseException | None = None
 
     def add(self, key: Key, after: float = 0.0) -> None:
-        """Reconcile `key` in `after` seconds, or earlier when that was already asked for."""
-        due = asyncio.get_running_loop().time() + after
+        """Reconcile `key` in `after` seconds, or earlier when that was already asked for.
+
+        Later only where its last try has failed a moment ago, or with an error that asked for more time.
+        """
+        due = max(asyncio.get_running_loop().time() + after, self._not_before.get(key, 0.0))
         if self._due.get(key, float("inf")) <= due:
             return
         self._due[key] = due
@@ -135,6 +141,7 @@ class Queue:
             else:
                 heapq.heappop(self._heap)
                 del self._due[key]
+                self._not_before.pop(key, None)
                 return key
         return None
 
@@ -194,7 +201,9 @@ class Queue:
                 _log.warning("Reconcile gave up until the next change", extra={**fields, "error": str(outcome)})
             case _:
                 word = "error"
-                after = max(self._backoff(key), getattr(outcome, "retry_after", 0.0))
+                asked = getattr(outcome, "retry_after", 0.0)
+                after = max(self._backoff(key), asked)
+                self._hold(key, max(asked, min(after, BACKOFF_FIRST)))
                 _log.error(
                     "Reconcile failed",
                     extra={**fields, "error": str(outcome), "retry_in": round(after, 1)},
@@ -202,6 +211,12 @@ class Queue:
                 )
                 self.add(key, after)
         self._observer.reconciled(word, seconds)
+
+    def _hold(self, key: Key, seconds: float) -> None:
+        """Nothing runs the key before, neither what was asked for while it ran."""
+        self._not_before[key] = asyncio.get_running_loop().time() + seconds
+        if key in self._due:
+            self._due[key] = max(self._due[key], self._not_before[key])
 
     def _backoff(self, key: Key) -> float:
         """Seconds until the next try: doubled with each failure up to the cap, then between half and all of it."""

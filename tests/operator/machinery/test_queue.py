@@ -283,3 +283,44 @@ def test_the_patience_that_the_api_server_asked_for_is_kept() -> None:
 
     play(work, script)
     assert [began for _, began in work.began] == [0, 45]
+
+
+def test_no_change_cuts_short_the_patience_that_was_asked_for_nor_one_that_came_while_the_key_ran() -> None:
+    work = Work(seconds=1, answers=[Throttled("too many requests", 429, retry_after=45)])
+
+    async def script(queue: Queue) -> None:
+        queue.add(A)
+        await asyncio.sleep(0.25)
+        for _ in range(200):
+            await asyncio.sleep(0.5)
+            if len(work.began) < 2:
+                queue.add(A)
+        assert queue.depth == 0
+
+    play(work, script)
+    assert [began for _, began in work.began] == [0, 46]
+
+
+def test_after_a_success_the_next_change_is_tried_at_once() -> None:
+    work = Work(answers=[Throttled("too many requests", 429, retry_after=45)])
+
+    async def script(queue: Queue) -> None:
+        queue.add(A)
+        await asyncio.sleep(50)
+        queue.add(A)
+        await asyncio.sleep(1)
+
+    play(work, script)
+    assert [began for _, began in work.began] == [0, 45, 50]
+
+
+def test_a_storm_of_changes_does_not_hammer_with_a_key_that_fails() -> None:
+    work = Work(answers=[RuntimeError("no")] * 100)
+
+    async def script(queue: Queue) -> None:
+        for _ in range(1000):
+            queue.add(A)
+            await asyncio.sleep(0.01)
+
+    play(work, script)
+    assert 10 <= len(work.began) <= 21
