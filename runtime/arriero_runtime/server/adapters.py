@@ -5,7 +5,7 @@ An adapter that fails harms nothing else. While a changed one is on its way, the
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -18,6 +18,7 @@ from arriero_runtime.engine.protocol import AdapterRefused, Engine
 from arriero_runtime.failing import StartError
 from arriero_runtime.lifecycle import LifeCycle
 from arriero_runtime.server.entry import Entry
+from arriero_runtime.server.leftovers import Leftovers
 from arriero_runtime.sources import adapters as source
 
 _AT_ONCE: Final = 4
@@ -30,13 +31,18 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where adapters go: the engine, its model's URI and folder, the cache, and what sources are asked with."""
+    """Where adapters go: the engine, its model's URI and folder, the cache, and what sources are asked with.
+
+    `past` waits for the end of all requests that are under way. It is None where other pods use the cache too: then
+    nothing is removed from it.
+    """
 
     engine: Engine
     model_uri: str
     model: Path
     cache_dir: Path
     credentials_dir: Path = Path(pod.CREDENTIALS_DIR)
+    past: Callable[[], Awaitable[None]] | None = None
 
 
 class Adapters:
@@ -47,6 +53,7 @@ class Adapters:
         self._entries: dict[str, Entry] = {}
         self._place: Place | None = None
         self._base: BaseModules | None = None
+        self._leftovers: Leftovers | None = None
         self._changed = asyncio.Event()
         self._slots = asyncio.Semaphore(_AT_ONCE)
 
@@ -69,6 +76,8 @@ class Adapters:
         """The engine is there: begin with what has been asked for so far."""
         self._base = await asyncio.to_thread(BaseModules.of_folder, place.model)
         self._place = place
+        if place.past is not None:
+            self._leftovers = Leftovers(place.cache_dir, self._folders, place.past)
         for entry in self._entries.values():
             self._start(entry)
 
@@ -81,7 +90,7 @@ class Adapters:
     async def detach(self) -> None:
         """The engine is about to end: nothing of it is kept."""
         await self.close()
-        self._place = self._base = None
+        self._place = self._base = self._leftovers = None
 
     async def close(self) -> None:
         """End what is under way."""
@@ -89,12 +98,15 @@ class Adapters:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        if self._leftovers is not None:
+            await self._leftovers.close()
 
     def _begin(self, wanted: Registration, known: Entry | None) -> Entry:
         entry = Entry(wanted)
         if known is not None:
-            entry.served = known.served
+            entry.serving = known.serving
             known.cancel()
+            self._leave(known.coming)
         self._start(entry)
         return entry
 
@@ -104,9 +116,18 @@ class Adapters:
 
     def _remove(self, entry: Entry) -> None:
         entry.cancel()
-        if entry.served and self._place is not None:
+        if entry.serving is not None and self._place is not None:
             self._place.engine.unload_adapter(entry.wanted.name)
             log.info("adapter %s is taken away", entry.wanted.name)
+        for folder in entry.folders:
+            self._leave(folder)
+
+    def _folders(self) -> set[Path]:
+        return {folder for entry in self._entries.values() for folder in entry.folders}
+
+    def _leave(self, folder: Path | None) -> None:
+        if folder is not None and self._leftovers is not None:
+            self._leftovers.leave(folder)
 
     async def _bring(self, entry: Entry, place: Place) -> None:
         """Until it is registered, or has failed in a way that only another entry can mend."""
@@ -121,7 +142,7 @@ class Adapters:
                 log.exception("adapter %s", entry.wanted.name)
                 self._failed(entry, refused("AdapterFetchFailed", f"{type(error).__name__}: {error}").failure)
             else:
-                entry.served, entry.state, entry.failure = True, AdapterState.REGISTERED, None
+                entry.state, entry.failure = AdapterState.REGISTERED, None
                 log.info("adapter %s is served", entry.wanted.name)
                 self._publish()
                 return
@@ -139,15 +160,28 @@ class Adapters:
             raise refused("AdapterNoCapacity", "the pod was made without spec.lora")
         if list(self._entries).index(wanted.name) >= capacity.max_loaded:
             raise refused("AdapterNoCapacity", f"the pod was made for {capacity.max_loaded} adapters")
-        found = await asyncio.to_thread(
-            source.obtain, wanted, place.model_uri, place.cache_dir, credentials_dir=place.credentials_dir
-        )
+        found = await self._obtained(entry, place)
         await asyncio.to_thread(check, found.folder, self._base, capacity.max_rank)
         try:
             await place.engine.load_adapter(wanted.name, found.folder)
         except AdapterRefused as error:
             raise refused(error.reason, f"the engine refuses it: {error}") from error
         entry.commit = found.commit
+        before, entry.serving, entry.coming = entry.serving, found.folder, None
+        if before != found.folder:
+            self._leave(before)
+
+    async def _obtained(self, entry: Entry, place: Place) -> source.Obtained:
+        while True:
+            found = await asyncio.to_thread(
+                source.obtain, entry.wanted, place.model_uri, place.cache_dir, credentials_dir=place.credentials_dir
+            )
+            before, entry.coming = entry.coming, found.folder
+            if before != found.folder:
+                self._leave(before)
+            if found.folder.is_dir():
+                return found
+            # It was removed as a leftover before this entry named it: once more.
 
     def _failed(self, entry: Entry, found: Failure) -> None:
         words = entry.fail(found)

@@ -88,7 +88,8 @@ class BringUp:
         return compiled
 
     def _place(self, engine: Engine, model: Model, folder: Path) -> Place:
-        return Place(engine, model.uri, folder, self.options.cache_dir, self.options.credentials_dir)
+        past = None if self.options.shared_cache else self.dispatcher.past
+        return Place(engine, model.uri, folder, self.options.cache_dir, self.options.credentials_dir, past)
 
     def withdraw(self) -> None:
         """The start that is under way ends soon, with Withdrawn."""

@@ -92,6 +92,11 @@ class Dispatcher:
             return False
         return True
 
+    async def past(self) -> None:
+        """Wait for the end of all requests that are under way now, and not for those that come meanwhile."""
+        for exchange in tuple(self._open):
+            await exchange.over.wait()
+
     def cut_all(self, refusal: Refusal) -> None:
         """End every request under way."""
         for exchange in tuple(self._open):
@@ -177,6 +182,7 @@ class Dispatcher:
         finally:
             timer.cancel()
             self._open.discard(exchange)
+            exchange.over.set()
             if exchange.was_cut:
                 self.cut += 1
             else:

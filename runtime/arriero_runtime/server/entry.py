@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 from arriero_api.contract import AdapterState, AdapterStatus, Failure, Registration
@@ -12,14 +13,16 @@ _MESSAGE: Final = 300
 
 @dataclass(slots=True)
 class Entry:
-    """`commit` is what the source led to, empty until it is known and for sources without commits. `served`: the engine
-    answers for the name, maybe with the weights of an earlier entry."""
+    """`commit` is what the source led to, empty until it is known and for sources without commits. `serving` is the
+    folder from which the engine answers for the name, maybe with the weights of an earlier entry; `coming` the one that
+    was obtained for this entry and is not served from yet."""
 
     wanted: Registration
     state: AdapterState = AdapterState.REGISTERING
     failure: Failure | None = None
     commit: str = ""
-    served: bool = False
+    serving: Path | None = None
+    coming: Path | None = None
     task: "asyncio.Task[None] | None" = None
 
     def is_of(self, wanted: Registration) -> bool:
@@ -28,6 +31,11 @@ class Entry:
         if (self.wanted.entry, self.wanted.credentials) != (wanted.entry, wanted.credentials):
             return False
         return wanted.commit in ("", self.wanted.commit, self.commit)
+
+    @property
+    def folders(self) -> set[Path]:
+        """Those that must stay."""
+        return {folder for folder in (self.serving, self.coming) if folder is not None}
 
     @property
     def had_no_room(self) -> bool:
@@ -45,7 +53,7 @@ class Entry:
         wanted = self.wanted
         shown = f"{wanted.uri} at {wanted.revision}" if wanted.revision else wanted.uri
         words = f"Adapter {wanted.name} ({shown}): {found.message}"
-        if self.served:
+        if self.serving is not None:
             words += "; until the pod restarts, the earlier weights are served under its name"
         bounded = words if len(words) <= _MESSAGE else words[: _MESSAGE - 1] + "…"
         self.state, self.failure = AdapterState.FAILED, replace(found, message=bounded)

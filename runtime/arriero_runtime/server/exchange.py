@@ -21,7 +21,8 @@ log = logging.getLogger(__name__)
 
 
 class Exchange:
-    """Runs one request. `left` tells afterwards whether its client went before the answer's end.
+    """Runs one request. `left` tells afterwards whether its client went before the answer's end; `over` is set when all
+    is done that there was to do for it.
 
     `closing` asks the client to open a new connection for its next request. `abort` ends the connection, whatever it
     still has to send.
@@ -51,6 +52,7 @@ class Exchange:
         self._stream = False
         self._ended = False
         self.left = False
+        self.over = asyncio.Event()
 
     @property
     def was_cut(self) -> bool:

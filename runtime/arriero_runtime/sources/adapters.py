@@ -3,6 +3,8 @@
 What is fetched lies at a path of its own for each content: the engine tells the weights of one name apart by the path.
 """
 
+import shutil
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,6 +65,27 @@ def obtain(
         raise refused("AdapterNotFound", f"it is on the claim {uri.location}, and the model is not")
     place = claim_dir / uri.path if uri.scheme == uris.PVC else Path(uri.path)
     return Obtained(_there(place, str(uri)), "")
+
+
+def is_fetched(folder: Path, cache_dir: Path) -> bool:
+    """Whether `obtain` has put it into the cache, so that it can be fetched again."""
+    return folder.is_relative_to(cache_dir / ADAPTER.shelf)
+
+
+def put_aside(folder: Path) -> Path:
+    """Take a fetched folder out of its place, in one step; gives what to `remove`. Raises OSError."""
+    gone = Path(tempfile.mkdtemp(prefix="gone-", dir=folder.parent))
+    try:
+        folder.rename(gone / folder.name)
+    except OSError:
+        gone.rmdir()
+        raise
+    return gone
+
+
+def remove(gone: Path) -> None:
+    """Raises OSError."""
+    shutil.rmtree(gone)
 
 
 def _claim(model_uri: str) -> tuple[str, str]:

@@ -23,7 +23,7 @@ from arriero_runtime.adapters.fit import FILES
 from arriero_runtime.cli import ServeOptions
 from arriero_runtime.engine.protocol import AdapterRefused, LoraCapacity
 from arriero_runtime.failing import StartError
-from arriero_runtime.server import adapters
+from arriero_runtime.server import adapters, leftovers
 from arriero_runtime.sources.adapters import obtain
 from arriero_runtime.sources.space import LIMIT_VARIABLE
 from tests.hub import Fault, Hub
@@ -162,6 +162,74 @@ async def test_a_changed_revision_is_served_from_a_path_of_its_own(tmp_path: Pat
         write(options.registrations, changed)
         await registered(server, changed)
         assert engine.adapters["support"].name == second
+
+
+@pytest.fixture
+def lets_go_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scripted engine needs no time to let go of a request."""
+    monkeypatch.setattr(leftovers, "_ENGINE_SECONDS", 0.0)
+
+
+@pytest.mark.usefixtures("lets_go_at_once")
+async def test_the_files_of_earlier_weights_go_when_the_requests_have_ended_that_began_with_them(
+    tmp_path: Path, hub: Hub
+) -> None:
+    options, engine = prepare(tmp_path)
+    first = hub.add_repo(REPOSITORY, adapter(tmp_path / "model", tmp_path / "first", seed=1))
+    write(options.registrations, entry("support", f"hf://{REPOSITORY}"), entry("own", tmp_path / "first"))
+    async with running(options, engine=engine) as server:
+        shelf = engine.adapters["support"].parent
+        waiting = asyncio.ensure_future(server.chat("support", user="wait"))
+        await asyncio.wait_for(engine.started.wait(), 10)
+        second = hub.add_repo(REPOSITORY, adapter(tmp_path / "model", tmp_path / "second", seed=2))
+        changed = entry("support", f"hf://{REPOSITORY}", second)
+        write(options.registrations, changed)
+        await registered(server, changed)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert (shelf / first).is_dir()
+        engine.release.set()
+        assert (await waiting).status_code == 200
+        await eventually_async(lambda: not (shelf / first).exists())
+        assert (shelf / second / FILES[1]).is_file()
+        assert (tmp_path / "first").is_dir(), "only what was fetched may go"
+
+
+@pytest.mark.usefixtures("lets_go_at_once")
+async def test_files_stay_for_as_long_as_one_name_is_served_from_them_and_can_be_fetched_again(
+    tmp_path: Path, hub: Hub
+) -> None:
+    options, engine = prepare(tmp_path)
+    hub.add_repo(REPOSITORY, adapter(tmp_path / "model", tmp_path / "a"))
+    one, other = entry("one-of", f"hf://{REPOSITORY}"), entry("other", f"hf://{REPOSITORY}")
+    write(options.registrations, one, other)
+    async with running(options, engine=engine) as server:
+        folder = engine.adapters["other"]
+        write(options.registrations, other)
+        await eventually_async(lambda: "one-of" not in engine.adapters)
+        kept = server.serving.names.adapters._leftovers
+        assert kept is not None
+        await eventually_async(lambda: not kept._going)
+        assert folder.is_dir()
+        write(options.registrations)
+        await eventually_async(lambda: not list(folder.parent.glob("*/*")))
+        write(options.registrations, one)
+        await registered(server, one)
+        assert folder.is_dir()
+
+
+@pytest.mark.usefixtures("lets_go_at_once")
+async def test_nothing_is_removed_from_a_cache_that_other_pods_use_too(tmp_path: Path, hub: Hub) -> None:
+    options, engine = prepare(tmp_path)
+    hub.add_repo(REPOSITORY, adapter(tmp_path / "model", tmp_path / "a"))
+    write(options.registrations, entry("support", f"hf://{REPOSITORY}"))
+    (tmp_path / "state" / "engine").mkdir(parents=True)
+    async with running(replace(options, shared_cache=True, state_dir=tmp_path / "state"), engine=engine) as server:
+        folder = engine.adapters["support"]
+        write(options.registrations)
+        await eventually_async(lambda: state(server, "support") is None)
+        assert server.serving.names.adapters._leftovers is None
+        assert folder.is_dir()
 
 
 async def test_a_branch_is_one_commit_for_all_pods_once_the_file_names_it(tmp_path: Path, hub: Hub) -> None:
