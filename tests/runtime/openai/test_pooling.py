@@ -37,7 +37,7 @@ def test_an_embedding_model_answers_for_embeddings_alone(folder: Path) -> None:
         near = sum(a * b for a, b in zip(first, second, strict=True)) / math.hypot(*first) / math.hypot(*second)
         scored = client.post("/score", json=pair).json()["data"]
         assert [one["score"] for one in scored] == [pytest.approx(near, abs=1e-2)]
-        for path in ("/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/messages"):
+        for path in ("/v1/chat/completions", "/v1/completions", "/v1/responses"):
             told = error_of(client.post(path, json={"model": "one", "messages": SAID}), 404)["message"]
             assert "cannot answer" in told
 
