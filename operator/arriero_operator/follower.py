@@ -15,7 +15,9 @@ FOREIGN: Final = f"{labels.MANAGED_BY}!={labels.MANAGED_BY_VALUE}"
 """The operator's own objects are not followed here."""
 _FIRST: Final = 1.0
 _LONGEST: Final = 60.0
-"""Seconds between two tries while the watch cannot be had."""
+"""Seconds between two tries while the watch cannot be had, or does not last."""
+_BRIEF: Final = 5.0
+"""Seconds that a watch lasts at least: the API server ends it after minutes, and each new one begins with a list."""
 
 
 class Follower:
@@ -35,14 +37,19 @@ class Follower:
         self._task.cancel()
 
     async def _run(self) -> None:
-        pause = _FIRST
+        loop, pause = asyncio.get_running_loop(), _FIRST
         while True:
+            began, ended = loop.time(), False
             try:
                 await self._follow()
-                pause = _FIRST
+                ended = True
             except Exception as error:
                 # Of whatever kind: nobody else would notice that changes are not seen any more.
                 _log.warning("Watch of references failed", extra={"kind": self._kind.kind, "error": repr(error)})
+            lasted = loop.time() - began >= _BRIEF
+            if lasted:
+                pause = _FIRST
+            if not (ended and lasted):
                 await asyncio.sleep(pause)
                 pause = min(_LONGEST, pause * 2)
 

@@ -106,17 +106,43 @@ def test_a_watch_that_is_refused_again_and_again_is_begun_more_and_more_rarely_a
     run_virtual(main())
 
 
-async def test_what_went_between_two_watches_is_missing() -> None:
-    server, changed = Server(), list[Any]()
-    server.put("tuning", 1, data={"level": "1"})
-    found = outside(server, changed)
-    assert (await found.look(KEY, [LEVEL], 1)).missing == ()
-    server.objects.clear()
-    server.events.put_nowait(None)
-    await eventually_async(lambda: server.follows == 2 and changed.count(KEY) >= 2)
-    assert (await found.look(KEY, [LEVEL], 1)).missing != ()
-    assert len(server.gets) == 1
-    found.forget(KEY)
+def test_a_watch_that_ends_at_once_is_begun_more_and_more_rarely_and_one_that_lasts_at_once() -> None:
+    async def main() -> None:
+        server = Server()
+        found = outside(server, list[Any]())
+        for _ in range(1000):
+            server.events.put_nowait(None)
+        await found.look(KEY, [LEVEL], 1)
+        await asyncio.sleep(600)
+        assert 10 < server.follows < 20
+        while not server.events.empty():
+            server.events.get_nowait()
+        await asyncio.sleep(120)  # one has begun, and lasts
+        for again in (1, 2):
+            follows = server.follows
+            server.events.put_nowait(None)
+            await asyncio.sleep(0.01)
+            assert server.follows == follows + 1, again
+            await asyncio.sleep(300)
+        found.forget(KEY)
+
+    run_virtual(main())
+
+
+def test_what_went_between_two_watches_is_missing() -> None:
+    async def main() -> None:
+        server, changed = Server(), list[Any]()
+        server.put("tuning", 1, data={"level": "1"})
+        found = outside(server, changed)
+        assert (await found.look(KEY, [LEVEL], 1)).missing == ()
+        server.objects.clear()
+        server.events.put_nowait(None)
+        await eventually_async(lambda: server.follows == 2 and changed.count(KEY) >= 2, 30)
+        assert (await found.look(KEY, [LEVEL], 1)).missing != ()
+        assert len(server.gets) == 1
+        found.forget(KEY)
+
+    run_virtual(main())
 
 
 async def test_nobody_is_followed_any_more_once_no_model_refers_to_it() -> None:
