@@ -5,44 +5,29 @@ An adapter that fails harms nothing else. While a changed one is on its way, the
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from arriero_api import pod, reasons
+from arriero_api import reasons
 from arriero_api.contract import AdapterState, Failure, Registration
 from arriero_runtime.adapters.base import BaseModules
 from arriero_runtime.adapters.fit import check, refused
-from arriero_runtime.engine.protocol import AdapterRefused, Engine
+from arriero_runtime.engine.protocol import AdapterRefused
 from arriero_runtime.failing import StartError
 from arriero_runtime.lifecycle import LifeCycle
 from arriero_runtime.server.entry import Entry
+from arriero_runtime.server.fetches import AT_ONCE, Fetches
 from arriero_runtime.server.leftovers import Leftovers
+from arriero_runtime.server.place import Place
 from arriero_runtime.sources import adapters as source
 
-_AT_ONCE: Final = 4
 _PAUSES: Final = (5.0, 15.0, 30.0, 60.0, 300.0)
 """Seconds before a failure that may pass is tried again; the last one for good."""
 _MENDED_ELSEWHERE: Final = ("AdapterNotFound", "AdapterUnauthorized")
 """Someone may upload the adapter or grant access without touching the resource: looked at again, rarely."""
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where adapters go: the engine, its model's URI and folder, the cache, and what sources are asked with.
-
-    `past` waits for the end of all requests that are under way. It is None where other pods use the cache too: then
-    nothing is removed from it.
-    """
-
-    engine: Engine
-    model_uri: str
-    model: Path
-    cache_dir: Path
-    credentials_dir: Path = Path(pod.CREDENTIALS_DIR)
-    past: Callable[[], Awaitable[None]] | None = None
 
 
 class Adapters:
@@ -55,7 +40,8 @@ class Adapters:
         self._base: BaseModules | None = None
         self._leftovers: Leftovers | None = None
         self._changed = asyncio.Event()
-        self._slots = asyncio.Semaphore(_AT_ONCE)
+        self._slots = asyncio.Semaphore(AT_ONCE)
+        self._fetches = Fetches(self._leave)
 
     def apply(self, wanted: Sequence[Registration]) -> None:
         """Serve these adapters from now on; what is there already is not touched."""
@@ -95,8 +81,8 @@ class Adapters:
     async def close(self) -> None:
         """End what is under way."""
         tasks = [entry.task for entry in self._entries.values() if entry.task is not None]
-        for task in tasks:
-            task.cancel()
+        for entry in self._entries.values():
+            entry.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         if self._leftovers is not None:
             await self._leftovers.close()
@@ -112,6 +98,7 @@ class Adapters:
 
     def _start(self, entry: Entry) -> None:
         if self._place is not None:
+            entry.dropped = threading.Event()
             entry.task = asyncio.get_running_loop().create_task(self._bring(entry, self._place))
 
     def _remove(self, entry: Entry) -> None:
@@ -173,9 +160,7 @@ class Adapters:
 
     async def _obtained(self, entry: Entry, place: Place) -> source.Obtained:
         while True:
-            found = await asyncio.to_thread(
-                source.obtain, entry.wanted, place.model_uri, place.cache_dir, credentials_dir=place.credentials_dir
-            )
+            found = await self._fetches.obtain(entry.wanted, place, entry.dropped)
             before, entry.coming = entry.coming, found.folder
             if before != found.folder:
                 self._leave(before)

@@ -15,15 +15,16 @@ from arriero_runtime.failing import start_error
 from arriero_runtime.lifecycle import LifeCycle
 from arriero_runtime.model import Model
 from arriero_runtime.native.fitting import chat_of
-from arriero_runtime.server.adapters import Place
 from arriero_runtime.server.compiled import Compiled, shelf
 from arriero_runtime.server.dispatch import Dispatcher
 from arriero_runtime.server.foretaste import Foretaste
 from arriero_runtime.server.names import Names
+from arriero_runtime.server.place import Place
 from arriero_runtime.server.routes import ANSWERS
 from arriero_runtime.server.warming import warm
 from arriero_runtime.server.withdrawal import Withdrawal, Withdrawn, together
 from arriero_runtime.sources import obtain
+from arriero_runtime.threads import apart
 
 _AGAIN_SECONDS: Final = 0.2
 _ENGINE_SECONDS: Final = 7.0
@@ -105,7 +106,7 @@ class BringUp:
             await engine.stop(_ENGINE_SECONDS)
             del engine
             # What holds the engine's buffers has cycles: the memory is to come back now, not at some time.
-            await asyncio.to_thread(gc.collect)
+            await apart(gc.collect)
 
     async def _prepare(self, model: Model, foretaste: Foretaste) -> Path:
         """The model's folder. The engine's arguments are checked meanwhile, as that takes long, and then the model's

@@ -1,7 +1,8 @@
 """One adapter that is asked for, and how far it has come."""
 
 import asyncio
-from dataclasses import dataclass, replace
+import threading
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +16,7 @@ _MESSAGE: Final = 300
 class Entry:
     """`commit` is what the source led to, empty until it is known and for sources without commits. `serving` is the
     folder from which the engine answers for the name, maybe with the weights of an earlier entry; `coming` the one that
-    was obtained for this entry and is not served from yet."""
+    was obtained for this entry and is not served from yet. `dropped` tells threads that it is not wanted any more."""
 
     wanted: Registration
     state: AdapterState = AdapterState.REGISTERING
@@ -23,6 +24,7 @@ class Entry:
     commit: str = ""
     serving: Path | None = None
     coming: Path | None = None
+    dropped: threading.Event = field(default_factory=threading.Event)
     task: "asyncio.Task[None] | None" = None
 
     def is_of(self, wanted: Registration) -> bool:
@@ -61,5 +63,6 @@ class Entry:
 
     def cancel(self) -> None:
         """End what is under way for it."""
+        self.dropped.set()
         if self.task is not None:
             self.task.cancel()

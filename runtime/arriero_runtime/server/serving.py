@@ -28,6 +28,7 @@ from arriero_runtime.server.orders import Orders
 from arriero_runtime.server.pulse import Pulse, death
 from arriero_runtime.server.registry import Registry
 from arriero_runtime.server.tasks import Tasks
+from arriero_runtime.threads import apart
 
 _FLUSH_SECONDS: Final = 2.0
 _ENGINE_SECONDS: Final = ENGINE_STOP_SECONDS - 8
@@ -206,4 +207,4 @@ class Serving:
         await self.names.adapters.close()
         listening.close()
         if self._channel is not None:
-            await asyncio.to_thread(self._channel.flush, _FLUSH_SECONDS)
+            await apart(self._channel.flush, _FLUSH_SECONDS)

@@ -16,6 +16,7 @@ from arriero_runtime.adapters.fit import FILES, refused
 from arriero_runtime.failing import StartError, failure
 from arriero_runtime.sources import locate
 from arriero_runtime.sources.kinds import ADAPTER
+from arriero_runtime.sources.meter import Report
 
 _REASONS: Final = {
     "ModelNotFound": "AdapterNotFound",
@@ -43,8 +44,10 @@ def obtain(
     cache_dir: Path,
     claim_dir: Path = Path(pod.CLAIM_DIR),
     credentials_dir: Path = Path(pod.CREDENTIALS_DIR),
+    report: Report = lambda percent, words: None,
 ) -> Obtained:
-    """The adapter of an entry. `model_uri` is the base model's: a pvc:// adapter lies on its claim.
+    """The adapter of an entry. `model_uri` is the base model's: a pvc:// adapter lies on its claim. What `report`
+    raises ends the transfer, and the wait for another pod's.
 
     Raises StartError (AdapterNotFound, AdapterUnauthorized, AdapterCredentialsMissing, AdapterFetchFailed,
     AdapterInvalid).
@@ -56,7 +59,7 @@ def obtain(
                 entry.uri, entry.revision, entry.commit, cache_dir, entry.credentials, credentials_dir
             )
             found = locate.locate(wanted, ADAPTER)
-            return Obtained(locate.fetch_located(found, cache_dir, lambda percent, words: None), found.commit)
+            return Obtained(locate.fetch_located(found, cache_dir, report), found.commit)
     except StartError as error:
         raise StartError(_as_adapter(error.failure)) from error
     if uri.scheme == uris.OCI:

@@ -13,6 +13,7 @@ from arriero_runtime.engine.protocol import AsgiApp, Counters, FirstAnswer, Lora
 from arriero_runtime.engine.vllm import adapters, media, processes, question, room, series, tokens
 from arriero_runtime.engine.vllm.steps import StepCount
 from arriero_runtime.supervisor import tree
+from arriero_runtime.threads import apart
 
 _MESSAGE_ENDS: Final = ("<|eom_id|>", "<|eom|>")
 """Of Llama 3.1 and later, and of Llama 4."""
@@ -167,5 +168,5 @@ class VllmEngine:
         # It would take the wanted end of the engine's process for its death, and say so at length.
         if (handler := self._client.output_handler) is not None:
             handler.cancel()
-        await asyncio.to_thread(self._client.shutdown, seconds)
-        await asyncio.to_thread(processes.end, seconds, members)
+        await apart(self._client.shutdown, seconds)
+        await apart(processes.end, seconds, members)

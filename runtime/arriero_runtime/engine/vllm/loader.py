@@ -17,6 +17,7 @@ from arriero_runtime.engine.vllm.steps import StepCount
 from arriero_runtime.engine.vllm.wishes import Wishes
 from arriero_runtime.failing import start_error
 from arriero_runtime.model import Model
+from arriero_runtime.threads import apart
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +78,7 @@ class VllmLoader:
             return await VllmEngine.attach(client, args, steps)
         except Exception as error:
             log.exception("the engine did not start")
-            await asyncio.to_thread(_clear_away, client)
+            await apart(_clear_away, client)
             raise explained_exception(error, Phase.LOADING) from error
 
     def give_up(self) -> None:
