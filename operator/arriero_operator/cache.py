@@ -5,7 +5,7 @@ must not change them.
 """
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any, Final
 
 from arriero_api import labels
@@ -36,7 +36,7 @@ class Cache:
         self._class = operator_class
         self.selector = selector(operator_class)
         """Of the children of this operator's models."""
-        self._foreign: set[str] = set()
+        self._foreign: dict[str, tuple[str, str]] = {}
         self._objects: dict[str, dict[tuple[str, str], Object]] = {kind.kind: {} for kind in CACHED}
         self._by_stem: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
         self._deleted: OrderedDict[str, int] = OrderedDict()
@@ -53,6 +53,7 @@ class Cache:
         place = (metadata["namespace"], metadata["name"])
         if class_of(kind, obj) != self._class:
             return self._displaced(kind, place, metadata["uid"])
+        self._foreign.pop(metadata["uid"], None)
         version = _version(obj)
         if version <= self._deleted.get(metadata["uid"], -1):
             return False
@@ -75,7 +76,7 @@ class Cache:
         `version` is the resourceVersion of the deletion where it is known: an event of the same uid that is not newer
         is ignored from now on.
         """
-        self._foreign.discard(uid)
+        self._foreign.pop(uid, None)
         known = self._objects[kind.kind].get((namespace, name))
         mine = known is not None and known["metadata"]["uid"] == uid
         seen = max(int(version or 0), _version(known) if known is not None and mine else 0)
@@ -101,6 +102,12 @@ class Cache:
         known = self.get(kind, obj["metadata"]["namespace"], obj["metadata"]["name"])
         seen = -1 if known is None else _version(known)
         return _version(obj) <= max(seen, self._deleted.get(obj["metadata"]["uid"], -1))
+
+    def retain_foreign(self, kind: Kind, namespace: str | None, uids: Container[str]) -> None:
+        """Forget objects of other operators that are gone: these are all of the kind in the namespace, or in all."""
+        for uid, (of, place) in list(self._foreign.items()):
+            if of == kind.kind and namespace in (None, place) and uid not in uids:
+                del self._foreign[uid]
 
     def children(self, kind: Kind, namespace: str, stem: str) -> list[Object]:
         """All objects of the kind that carry the model's label, by name."""
@@ -131,7 +138,7 @@ class Cache:
 
     def _displaced(self, kind: Kind, place: tuple[str, str], uid: str) -> bool:
         """Remember an object of another operator; True where one of this operator's had its name."""
-        self._foreign.add(uid)
+        self._foreign[uid] = (kind.kind, place[0])
         known = self._objects[kind.kind].get(place)
         if known is None:
             return False

@@ -114,6 +114,7 @@ class Resync:
         before = [obj for obj in self._cache.all(kind) if namespace in (None, obj["metadata"]["namespace"])]
         listed = await self._kube.list(kind, namespace, self._selector(kind), metadata_only=True)
         there = {obj["metadata"]["uid"] for obj in listed}
+        self._cache.retain_foreign(kind, namespace, there)
         for obj in before:
             metadata = obj["metadata"]
             if metadata["uid"] not in there:

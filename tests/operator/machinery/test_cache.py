@@ -122,3 +122,10 @@ def test_models_of_another_class_and_their_children_are_left_out() -> None:
     assert cache.models() == []
     assert cache.selector.endswith("arriero.dev/operator-class=mine")
     assert Cache().selector.endswith("!arriero.dev/operator-class")
+
+
+def test_a_model_that_another_operator_gives_up_is_followed_from_then_on() -> None:
+    cache = Cache()
+    cache.put(MODELS, make(MODELS, "a", 1, spec={"operatorClass": "theirs"}))
+    assert cache.put(MODELS, make(MODELS, "a", 2, spec={}))
+    assert not cache.has(MODELS, make(MODELS, "a", 3)), "a change of it that a watch has lost is noticed"

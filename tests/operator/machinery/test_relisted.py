@@ -5,14 +5,14 @@ from collections.abc import Callable
 
 from arriero_operator.cache import Cache
 from arriero_operator.kube.errors import KubeError, Unavailable
-from arriero_operator.kube.protocol import PODS, Kind, Object
+from arriero_operator.kube.protocol import MODELS, PODS, Kind, Object
 from arriero_operator.resync import PERIOD, SETTLE, Resync
 from tests.operator.machinery.objects import make
 from tests.support.virtual_time import run_virtual
 
 
 class Server:
-    """Pods by name; `meanwhile` is called, once for each, while the answer to a list is on its way."""
+    """Pods by name, and nothing else; `meanwhile` is called, once each, while the answer to a list is on its way."""
 
     def __init__(self, *names: str) -> None:
         self.names = set(names)
@@ -26,7 +26,7 @@ class Server:
         self.lists += 1
         if self.fails:
             raise self.fails.pop(0)
-        found = [make(PODS, name, 1) for name in sorted(self.names)]
+        found = [make(PODS, name, 1) for name in sorted(self.names)] if kind is PODS else []
         if self.meanwhile:
             self.meanwhile.pop(0)()
         return found
@@ -76,3 +76,16 @@ def test_a_comparison_that_fails_is_tried_again() -> None:
     assert SETTLE * 3 < PERIOD / 2
     assert play(server, script) == ["x"]
     assert server.lists == 3
+
+
+async def test_a_model_of_another_operator_that_is_gone_is_forgotten_where_its_namespace_is_compared() -> None:
+    cache = Cache()
+    foreign = [
+        make(MODELS, name, 1, namespace=name, spec={"operatorClass": "theirs"}) for name in ("compared", "elsewhere")
+    ]
+    for obj in foreign:
+        cache.put(MODELS, obj)
+        assert cache.has(MODELS, obj)
+    resync = Resync(Server(), cache, lambda key: None, ("compared",), lambda kind: None)  # type: ignore[arg-type]
+    await resync.repair()
+    assert [cache.has(MODELS, obj) for obj in foreign] == [False, True]
