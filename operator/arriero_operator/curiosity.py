@@ -57,12 +57,16 @@ def requeue_after(now: Round, soonest: float | None) -> float | None:
 
     `soonest` is when the next runtime is to be asked.
     """
-    waits = [soonest, now.outcome.retry_after, now.method.look_after, now.plan.retry_after, names_end(now)]
+    waits = [soonest, now.outcome.retry_after, now.method.look_after, untold(now)]
     waits += [_proof(now, pod) for pod in now.observed.pods if _unproven(now, pod)]
     if now.hold is not None:
         waits.append((now.hold.until - now.moment).total_seconds())
-    if now.plan.lost:
-        waits.append(WITHHELD)
+    return min((wait for wait in waits if wait is not None), default=None)
+
+
+def untold(now: Round) -> float | None:
+    """Seconds until the status may have to say something else though no event tells: also of a paused model."""
+    waits = (names_end(now), now.plan.retry_after, WITHHELD if now.plan.lost else None)
     return min((wait for wait in waits if wait is not None), default=None)
 
 

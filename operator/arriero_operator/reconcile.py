@@ -9,7 +9,7 @@ from arriero_operator import events, facts
 from arriero_operator.access import url
 from arriero_operator.assess import assess
 from arriero_operator.cache import Cache
-from arriero_operator.curiosity import names_end, questions, requeue_after, unreachable
+from arriero_operator.curiosity import questions, requeue_after, unreachable, untold
 from arriero_operator.decide.failed import hold
 from arriero_operator.decide.plan import retry_of
 from arriero_operator.decide.situation import Situation
@@ -69,7 +69,7 @@ class Reconciler:
         now = Round(observed, await self._planner.plan(observed), self._clock())
         if observed.spec.paused:
             await self._only_report(now)
-            return Result(_soonest(farewell, names_end(now)))
+            return Result(_soonest(farewell, untold(now)))
         soonest = await self._ask(now)
         if await self._children.renew(now):
             now.plan = await self._planner.plan(observed)
