@@ -61,7 +61,7 @@ def calm(status: Json, before: Mapping[str, Any], since: float) -> Json:
     if new is None or old is None or new == old:
         return status
     kept = status | {"progress": old}
-    if kept != before or new["phase"] != old["phase"]:
+    if _canonical(kept) != _canonical(before) or new["phase"] != old["phase"]:
         return status
     further = _moved(new, old) >= _STEPS.get(new["phase"], _STEP)
     return status if further and since >= _PAUSE else kept

@@ -74,6 +74,17 @@ def test_progress_is_written_for(new: Object, before: Object, since: float, writ
     assert calm(new, before, since) == (new if written else before)
 
 
+def test_lists_in_another_order_are_nothing_new() -> None:
+    names = [{"name": "a", "state": "Registering"}, {"name": "b", "state": "Registering"}]
+    conditions = [{"type": "Ready", "status": "False"}, {"type": "Accepted", "status": "True"}]
+    before = status("Downloading", 10, names=names[::-1], conditions=conditions[::-1])
+    new = status("Downloading", 12, names=names, conditions=conditions)
+    assert calm(new, before, 0)["progress"] == before["progress"]
+    assert (
+        calm(status("Downloading", 12, names=names[:1], conditions=conditions), before, 0)["progress"]["percent"] == 12
+    )
+
+
 def test_a_whole_start_stays_below_twenty_writes() -> None:
     steps = [status("Scheduling"), status("StartingContainer"), status("Resolving")]
     steps += [status("Downloading", percent) for percent in range(101)]
