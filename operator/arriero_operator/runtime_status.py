@@ -112,10 +112,11 @@ class RuntimeStatuses:
     async def _ask(self, one: _Asked, ip: str) -> None:
         try:
             async with self._silent_slots if one.silent else self._slots, asyncio.timeout(TIMEOUT):
-                one.status = await self.fetch(ip)
-            one.progressed = datetime.now(UTC) - timedelta(seconds=one.status.since_seconds)
-            one.silent = 0
-        except (OSError, TimeoutError, aiohttp.ClientError, ContractError):
+                status = await self.fetch(ip)
+            one.progressed = datetime.now(UTC) - timedelta(seconds=status.since_seconds)
+            one.status, one.silent = status, 0
+        except (OSError, TimeoutError, aiohttp.ClientError, ContractError, OverflowError, RecursionError):
+            # The last two: what no time can be, or nobody can read, is as good as no answer.
             one.silent += 1
         finally:
             one.last = self.clock()

@@ -1,6 +1,7 @@
 """The documents between operator and runtime survive the way there, and bad ones are refused by name."""
 
 import json
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -126,6 +127,19 @@ def test_a_short_failure_is_not_cut() -> None:
 def test_registrations_that_cannot_be_used_are_refused_with_the_reason(text: str, says: str) -> None:
     with pytest.raises(ContractError, match=says):
         Registrations.from_json(text)
+
+
+DEEP = '{"schemaVersion": 1, "details": ' + "[" * 100_000
+HUGE = '{"schemaVersion": 1, "phase": "Loading", "sinceSeconds": 1e999, "shutdown": {"completed": 1e999, "aborted": 0}}'
+
+
+@pytest.mark.parametrize(
+    "read", [Registrations.from_json, RuntimeStatus.from_json, Failure.from_json, Shutdown.from_json]
+)
+@pytest.mark.parametrize("text", [DEEP, HUGE], ids=["too deep to be read", "larger than any number"])
+def test_no_text_of_others_does_more_than_to_be_refused(read: Callable[[str], object], text: str) -> None:
+    with pytest.raises(ContractError):
+        read(text)
 
 
 def test_keys_of_a_newer_writer_are_accepted() -> None:

@@ -14,7 +14,7 @@ def parse(text: str, what: str) -> dict[str, Any]:
     """The JSON object of a known schema version; `what` it is, for the error. Raises ContractError."""
     try:
         body = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ContractError(f"{what}: not JSON: {error}") from error
     if not isinstance(body, dict):
         raise ContractError(f"{what}: must be a JSON object")

@@ -26,5 +26,5 @@ class Shutdown:
         body = parse(text, "shutdown")
         try:
             return cls(int(body["shutdown"]["completed"]), int(body["shutdown"]["aborted"]))
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ContractError(f"shutdown: {error!r}") from error

@@ -123,5 +123,5 @@ class RuntimeStatus:
                 since_seconds=int(body.get("sinceSeconds", 0)),
                 failure=Failure.from_dict(failure) if failure else None,
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise ContractError(f"status: {error}") from error

@@ -3,6 +3,8 @@
 import asyncio
 from dataclasses import dataclass, field
 
+import pytest
+
 from arriero_api.contract import ContractError, Phase, RuntimeStatus
 from arriero_operator.facts import PodFacts
 from arriero_operator.runtime_status import WAIT, RuntimeStatuses
@@ -101,3 +103,13 @@ async def test_an_answer_does_not_outlive_the_container_that_gave_it() -> None:
     await statuses.refresh(KEY, [(pod, 1.0)])
     assert statuses.known(KEY, pod) is not None
     assert statuses.known(KEY, running("a", ip="10.0.0.1", running_since=None)) is None
+
+
+@pytest.mark.parametrize(
+    "answer", [RuntimeStatus(Phase.LOADING, since_seconds=10**15), RecursionError("deep")], ids=["no time", "too deep"]
+)
+async def test_an_answer_that_cannot_be_taken_is_none(answer: RuntimeStatus | Exception) -> None:
+    statuses = RuntimeStatuses(FakeRuntimes({"10.0.0.1": answer}).fetch)
+    pod = running("a", ip="10.0.0.1")
+    await statuses.refresh(KEY, [(pod, 1.0)])
+    assert (statuses.known(KEY, pod), statuses.silent(KEY, pod)) == (None, 1)
