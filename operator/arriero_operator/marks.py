@@ -42,26 +42,34 @@ _ABSENT: Final[tuple[Any, ...]] = (None, {}, [], "")
 """What the API server may leave out. A zero may be too; not a False, which is another word than an absent one."""
 
 
-def covers(live: Any, said: Any) -> bool:
-    """Whether `live` has all that was `said`; the API server fills in more, and writes quantities in its own way."""
+_AMOUNTS: Final = frozenset(("resources", "sizeLimit", "storage", "overhead", "divisor"))
+"""Fields below which texts are quantities. Elsewhere "4Ki" is another text than "4096"."""
+
+
+def covers(live: Any, said: Any, *, amounts: bool = False) -> bool:
+    """Whether `live` has all that was `said`; the API server fills in more, and writes quantities in its own way.
+
+    `amounts`: the values are quantities.
+    """
     if isinstance(said, Mapping):
         if not isinstance(live, Mapping):
             return live is None and not said
-        return all(covers(live.get(key), value) for key, value in said.items())
+        return all(covers(live.get(key), value, amounts=amounts or key in _AMOUNTS) for key, value in said.items())
     if isinstance(said, list):
-        return _covers_list(live or [], said)
+        return _covers_list(live or [], said, amounts)
     if live is None and said == 0 and said is not False:
         return True
-    return live == said or (said in _ABSENT and live in _ABSENT) or _same_quantity(live, said)
+    return live == said or (said in _ABSENT and live in _ABSENT) or (amounts and _same_quantity(live, said))
 
 
-def _covers_list(live: Sequence[Any], said: Sequence[Any]) -> bool:
+def _covers_list(live: Sequence[Any], said: Sequence[Any], amounts: bool) -> bool:
     """Element by element; lists to which others may add are compared by their elements' names."""
-    if len(live) == len(said) and all(map(covers, live, said)):
+    if len(live) == len(said) and all(covers(*pair, amounts=amounts) for pair in zip(live, said, strict=True)):
         return True
     named = {one.get("name"): one for one in live if isinstance(one, Mapping)}
     return bool(said) and all(
-        isinstance(one, Mapping) and "name" in one and covers(named.get(one["name"]), one) for one in said
+        isinstance(one, Mapping) and "name" in one and covers(named.get(one["name"]), one, amounts=amounts)
+        for one in said
     )
 
 
