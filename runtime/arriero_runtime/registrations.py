@@ -28,11 +28,17 @@ class Applied:
         return tuple(dict.fromkeys(entry.name for entry in ordered))
 
 
+class Unreadable(ContractError):
+    """The file is missing, or cannot be read for now: nothing is known of its content."""
+
+
 def read(path: Path) -> Applied:
-    """Raises ContractError for a file that is missing or cannot be used."""
+    """Raises Unreadable, and ContractError for a file that cannot be used."""
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise Unreadable(f"registrations: {path}: {error}") from error
+    except UnicodeDecodeError as error:
         raise ContractError(f"registrations: {path}: {error}") from error
     return Applied(Registrations.from_json(text), registrations_hash(text))
 
@@ -42,19 +48,27 @@ async def watch(
 ) -> None:
     """Call `apply` for every changed file, `complain` once for each broken one; never returns.
 
-    A broken file changes nothing: the names that were applied last stay.
+    A broken file changes nothing: the names that were applied last stay. One that cannot be read is tried again.
     """
     seen: tuple[object, ...] | None = None
+    told = ""
     last = start.hash if start else ""
     while True:
         mark = _mark(path)
-        if mark != seen:
-            seen = mark
+        if mark == seen:
+            told = ""
+        else:
             try:
                 found = read(path)
+            except Unreadable as error:
+                if told != str(error):
+                    told = str(error)
+                    complain(f"{error}; the names stay as they were")
             except ContractError as error:
+                seen = mark
                 complain(f"{error}; the names stay as they were")
             else:
+                seen = mark
                 if found.hash != last:
                     last = found.hash
                     apply(found)

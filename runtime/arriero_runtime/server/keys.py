@@ -18,16 +18,21 @@ class KeysUnusable(ValueError):
     """There is no key in the file, or no file. The text holds nothing of it."""
 
 
+class KeysUnreadable(KeysUnusable):
+    """The file is missing, or cannot be read for now: nothing is known of its content."""
+
+
 class Keys:
     """Keys are the lines of the file, empty ones left out: with the old key and the new one in it, none of either's
     requests is lost while clients change over. Raises KeysUnusable.
 
     The file is looked at for each request, so that a change counts from the next one on. A change that leaves no
-    usable key is not taken: it could only let everybody in, or nobody.
+    usable key is not taken: it could only let everybody in, or nobody. One that cannot be read is tried again.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._told = ""
         self._seen = _mark(path)
         self._digests = _read(path)
 
@@ -41,13 +46,19 @@ class Keys:
     def _refresh(self) -> None:
         mark = _mark(self._path)
         if mark == self._seen:
+            self._told = ""
             return
-        self._seen = mark
         try:
             self._digests = _read(self._path)
+        except KeysUnreadable as error:
+            if self._told != str(error):
+                self._told = str(error)
+                log.warning("the API keys stay as they were: %s", error)
         except KeysUnusable as error:
+            self._seen = mark
             log.warning("the API keys stay as they were: %s", error)
         else:
+            self._seen = mark
             log.info("the API keys have changed: %d are known", len(self._digests))
 
 
@@ -80,7 +91,7 @@ def _read(path: Path) -> tuple[bytes, ...]:
         with path.open("rb") as file:
             data = file.read(_MAX_BYTES + 1)
     except OSError as error:
-        raise KeysUnusable(f"{path}: {error.strerror}") from error
+        raise KeysUnreadable(f"{path}: {error.strerror}") from error
     if len(data) > _MAX_BYTES:
         raise KeysUnusable(f"{path} is larger than {_MAX_BYTES // 1024} KiB")
     keys = tuple(dict.fromkeys(line.strip() for line in data.splitlines() if line.strip()))

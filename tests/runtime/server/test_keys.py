@@ -13,6 +13,7 @@ from arriero_runtime.messages import Failed
 from arriero_runtime.server.keys import Keys, KeysUnusable
 from arriero_runtime.server.routes import OPEN
 from tests.runtime.server.harness import Running, error_of, options_for, running
+from tests.support.unreadable import no_more_files
 
 KEY = "sk-SENTINEL-0123456789"
 
@@ -88,6 +89,19 @@ def test_a_file_without_keys_changes_nothing_and_is_told_without_them(
         assert not asked(keys)
     assert "stay as they were" in caplog.text
     assert KEY not in caplog.text
+
+
+def test_a_change_that_cannot_be_read_at_first_counts_as_soon_as_it_can(
+    file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    keys = Keys(file)
+    swap(file, "new")
+    with no_more_files(file):
+        for _ in range(3):
+            assert asked(keys, f"Bearer {KEY}")
+    assert caplog.text.count("Too many open files") == 1
+    assert asked(keys, "Bearer new")
+    assert not asked(keys, f"Bearer {KEY}")
 
 
 def test_a_start_without_a_key_is_refused(tmp_path: Path) -> None:
