@@ -10,6 +10,7 @@ from arriero_operator.access import Access
 from arriero_operator.apply import Applier, ChildProblem, Leaving, Part
 from arriero_operator.cache import Cache
 from arriero_operator.decide import failed, sparing
+from arriero_operator.facts import pod_facts
 from arriero_operator.keys import Key
 from arriero_operator.kube.errors import Conflict, NotFound
 from arriero_operator.kube.protocol import (
@@ -68,7 +69,10 @@ class Children:
         return Outcome()
 
     async def renew(self, now: Round) -> bool:
-        """Remove the wanted revision where it is to be rendered anew; True: the plan is another now."""
+        """Remove the wanted revision where it is to be rendered anew; True: the plan is another now.
+
+        That none of its pods has served is looked up live.
+        """
         if now.plan.inputs is None or now.plan.rejection is not None:
             return False  # what was given up is tried again when the user says so
         said = now.observed.before.get("model") or {}
@@ -76,6 +80,9 @@ class Children:
         stored = self._cache.children(REVISIONS, now.key[0], now.observed.stem)
         found = revisions.stillborn(now.plan.inputs, stored, now.observed.pods, served)
         if found is None or not owned(found, now):
+            return False
+        live = await self._kube.list(PODS, now.key[0], _pods_of(now, now.plan.inputs.hash))
+        if revisions.stillborn(now.plan.inputs, stored, map(pod_facts, live), served) is None:
             return False
         await self._applier.remove(REVISIONS, found)
         return True
@@ -152,5 +159,9 @@ class Children:
         await self._applier.ensure(now.observed.owner, kind, [Part(labels.MANAGER, intent)])
 
     async def _has_pods(self, now: Round, revision: str) -> bool:
-        selector = f"{labels.MODEL}={now.observed.stem},{labels.REVISION}={revision}"
-        return bool(await self._kube.list(PODS, now.key[0], selector, metadata_only=True))
+        return bool(await self._kube.list(PODS, now.key[0], _pods_of(now, revision), metadata_only=True))
+
+
+def _pods_of(now: Round, revision: str) -> str:
+    """The selector of the revision's pods."""
+    return f"{labels.MODEL}={now.observed.stem},{labels.REVISION}={revision}"
