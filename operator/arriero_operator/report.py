@@ -11,6 +11,7 @@ from arriero_operator.kube.protocol import MODELS, Kube, Object
 
 _STEPS: Final = {"Downloading": 15}
 _STEP: Final = 25
+_ALL: Final = 100
 _PAUSE: Final = 2.0
 
 Json = dict[str, Any]
@@ -75,9 +76,9 @@ def _canonical(status: Mapping[str, Any]) -> Json:
 
 
 def _moved(new: Mapping[str, Any], old: Mapping[str, Any]) -> int:
-    """Points of percent; a first percent counts as a whole step."""
+    """Points of percent; a first percent, and all that is said of the last one, count as a whole step."""
     if new.get("percent") is None:
         return 0
-    if old.get("percent") is None:
-        return 100
+    if old.get("percent") is None or (new["percent"] == _ALL and new != old):
+        return _ALL
     return abs(int(new["percent"]) - int(old["percent"]))

@@ -138,6 +138,7 @@ class BringUp:
         folder = await resolved.fetch(report, foretaste.look)
         foretaste.nothing_more()
         await asyncio.to_thread(whole.check, folder, self.loader.flags, pooling=model.pooling)
+        self._progress("all files are there; the engine checks its arguments", 100)
         return folder
 
     async def _check(self, model: Model, foretaste: Foretaste) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from arriero_api.contract import Phase
+from arriero_api.contract import Phase, Progress
 from arriero_runtime.cli import ServeOptions
 from arriero_runtime.failing import start_error
-from arriero_runtime.messages import Failed
+from arriero_runtime.messages import Failed, Status
 from tests.hub import Fault, Hub
 from tests.models.edited import Tensor, write
 from tests.runtime.server.harness import Running, options_for, running
@@ -44,6 +44,10 @@ def asked_for_weights(hub: Hub) -> bool:
     return any(seen.method == "GET" and seen.path.endswith(WEIGHTS) for seen in hub.requests)
 
 
+def last_progress(server: Running) -> Progress:
+    return server.heard(Status)[-1].status.progress
+
+
 def reasons(server: Running) -> list[str]:
     return [message.failure.reason for message in server.heard(Failed)]
 
@@ -63,6 +67,9 @@ async def test_arguments_are_checked_while_the_weights_come(hub: Hub, options: S
     async with running(options, ready=False) as server:
         server.loader.checked.clear()
         await eventually_async(lambda: asked_for_weights(hub))
+        # Once all is there, the message says what is waited for, not how fast the last bytes came.
+        await eventually_async(lambda: "the engine checks its arguments" in last_progress(server).message)
+        assert last_progress(server).percent == 100
         assert server.loader.loaded is None
         server.loader.go.set()
         server.loader.checked.set()
