@@ -119,6 +119,6 @@ def _wrapper(case: Case) -> Sequence[str]:
         binds = [f"mkdir {place} && mount --bind {path} {place}" for path, place in zip(folders, places, strict=True)]
         hidden = f"mount -t tmpfs -o mode=755 tmpfs {Path.home()}"
         writable = f"chmod 666 {_MOUNTS}/folder/termination-log"
-        words = [f"mount -t tmpfs -o mode=755 tmpfs {_MOUNTS}", *binds, writable, hidden, *words]
+        words = [f"mount -t tmpfs -o mode=755 tmpfs {_MOUNTS}", *binds, writable, hidden, *words, "cd /"]
         command = f"setpriv --reuid {case.user} --regid 0 --clear-groups {command}"
     return ("unshare", "-m", "--propagation", "private", "sh", "-c", f"{' && '.join(words)} && exec {command}")
