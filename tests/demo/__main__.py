@@ -47,16 +47,17 @@ def _farewell(stage: Stage, seconds: float) -> None:
     output.heading(f"All three acts kept their promises, in {seconds // 60:.0f} min {seconds % 60:.0f} s")
     output.tell("The cluster and smollm2 go on running. In a shell with")
     output.command(f"export PATH={stage.cluster.bin}:$PATH KUBECONFIG={stage.cluster.kubeconfig}")
-    output.tell("\ntry next:")
+    output.tell("try next:")
     output.command("kubectl describe im smollm2")
     output.command(
-        "kubectl scale im smollm2 --replicas=2 && kubectl wait im smollm2 --for=condition=Ready --timeout=3m"
+        "kubectl scale im smollm2 --replicas=2 && kubectl wait im smollm2 --for=condition=Ready --timeout=6m"
     )
     output.command(
         'curl --json \'{"model": "chat", "messages": [{"role": "user", "content": "Hello"}]}\''
         " http://$(kubectl get service smollm2 -o jsonpath={.spec.clusterIP})/v1/chat/completions"
     )
-    output.tell("\n`make demo-down` removes all of it.")
+    output.tell("It has this one model and no GPU: examples/minimal.yaml waits for a node here.")
+    output.tell("`make demo-down` removes all of it.")
 
 
 def _diagnose() -> None:

@@ -22,7 +22,7 @@ _COLUMNS = "custom-columns=TYPE:.type,REASON:.reason,MESSAGE:.message"
 def play(stage: Stage) -> None:
     """Raises DemoError when the open answer is cut, or something of the model is left."""
     tools = stage.tools
-    output.tell(f"\nNow it is deleted while it streams an answer of {TOKENS} tokens.")
+    output.tell(f"Now it is deleted while it streams an answer of {TOKENS} tokens.")
     pod = tools.get("pods", "-n", NAMESPACE, "-l", f"arriero.dev/model={NAME}")["items"][0]
     with stage.client.calling("stream", url(NAME), NAME, "Tell me a long story about a mule.", str(TOKENS)) as lines:
         text = _pieces(lines, _AFTER)
