@@ -67,13 +67,15 @@ def check_no_other_kubelet(folder: Path) -> None:
 
 def _announce(folder: Path, needed: list[str]) -> None:
     say(
-        "this is what will be changed on this machine (`make demo-down` or `make cluster-down` takes back all but packages and caches):"
+        say(
+            "this is what will be changed on this machine (`make cluster-down` takes back all but packages and caches):"
+        )
     )
     changes = [
         f"Debian packages to install: {' '.join(needed)}" if needed else "",
         network.CHANGES,
         f"files: {folder} and cgroups called kubepods",
-        f"caches that stay: {cache_home()} (binaries, images; `python -m tests.cluster down --purge` removes the images)",
+        f"caches that stay: {cache_home()} (binaries, images; the latter go with `… -m tests.cluster down --purge`)",
         "processes: a whole Kubernetes, reachable from this machine only",
     ]
     for change in filter(None, changes):
