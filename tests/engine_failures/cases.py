@@ -72,6 +72,8 @@ ARGUMENTS: Final = (
         env={"VLLM_SERVICE_HOST": "10.0.0.1"},
     ),
 )
+_NO_SPACE: Final = "unset VLLM_CPU_KVCACHE_SPACE"
+"""It would go before --kv-cache-memory-bytes."""
 CONFIGURATION: Final = (
     Case("args-port-in-use", "EngineFailed", "Port", port_taken=True),
     Case("cfg-dp2", SERVES, engine=("--data-parallel-size", "2")),
@@ -97,12 +99,14 @@ CONFIGURATION: Final = (
         {"largestMaxModelLen": 640},
         model="smollm2",
         engine=("--max-model-len=8192", "--kv-cache-memory-bytes", "20000000"),
+        place=_NO_SPACE,
     ),
     Case(
         "kv-mml-auto",
         SERVES,
         model="smollm2",
         engine=("--max-model-len=-1", "--kv-cache-memory-bytes", "20000000"),
+        place=_NO_SPACE,
     ),
 )
 MODELS: Final = (
