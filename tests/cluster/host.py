@@ -66,11 +66,7 @@ def check_no_other_kubelet(folder: Path) -> None:
 
 
 def _announce(folder: Path, needed: list[str]) -> None:
-    say(
-        say(
-            "this is what will be changed on this machine (`make cluster-down` takes back all but packages and caches):"
-        )
-    )
+    say("this is what will be changed on this machine (`make cluster-down` takes back all but packages and caches):")
     changes = [
         f"Debian packages to install: {' '.join(needed)}" if needed else "",
         network.CHANGES,
