@@ -47,5 +47,7 @@ def _sentence(text: str) -> str:
     text = text.strip()
     if not text:
         return ""
-    text = text[0].upper() + text[1:] if text[0].islower() and text.split()[0].isalpha() else text
+    first = text.split()[0]
+    if first.isalpha() and first.islower():  # others, such as vLLM, sharedMemory or --dtype, are names
+        text = text[0].upper() + text[1:]
     return text if text[-1] in ".!?…" else f"{text}."

@@ -181,6 +181,21 @@ def test_no_secret_in_anybodys_words_reaches_the_resource(words: str) -> None:
         assert "[hidden]" in said
 
 
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("the node evicted the pod", "The node evicted the pod."),
+        ("vLLM does not know these arguments: --x", "vLLM does not know these arguments: --x."),
+        ("sharedMemory is 1Gi", "sharedMemory is 1Gi."),
+        ("tensorParallelSize 4 needs 4 accelerators", "tensorParallelSize 4 needs 4 accelerators."),
+        ("config.json is no JSON", "config.json is no JSON."),
+        ("--dtype is unknown", "--dtype is unknown."),
+    ],
+)
+def test_a_sentence_begins_with_a_capital_but_a_name_keeps_its_spelling(message: str, said: str) -> None:
+    assert sentence(Failure("EngineFailed", message, "Do this.")) == f"{said} Do this."
+
+
 def test_credentials_in_an_address_are_left_out() -> None:
     found = model_failure(
         [waiting("ErrImagePull", "pull https://user:secret@registry.example.com/i failed")], NEW, 1, None
