@@ -139,15 +139,15 @@ _ALL: Final = (
     ),
     _fault(
         "NameConflict",
-        "Another model of the namespace already serves one of the names.",
-        "Choose another name or alias, or take it off the other model.",
+        "Another model of the namespace already holds one of the names.",
+        "Choose another in spec.model.name, spec.model.aliases or spec.lora.adapters, or take it off the other model.",
         permanent=True,
     ),
     # Before the container runs.
     _fault(
         "Unschedulable",
         "No node can take the pod.",
-        "Compare the scheduler's words in the message with the nodes' labels, taints and free resources.",
+        "Compare the scheduler's words in the message with spec.resources.requests, or the profile's, and with the nodes' labels, taints and free resources.",
     ),
     _fault(
         "AcceleratorsUnavailable",

@@ -25,6 +25,7 @@ _SYSTEM_ANNOTATIONS: Final = "deployment.kubernetes.io/"
 _MERGEABLE: Final = (SERVICES, CLAIMS)
 """Kinds in which somebody else's object could take up ours without a conflict. Of the others the name holds a hash, or
 their selector is one field, so that to apply without force is refused."""
+_SERVICE_NAME_TAKEN: Final = "Rename or delete that Service, or give the model's another name in spec.service.name."
 _YOUNG: Final = timedelta(minutes=10)
 """Longer than thousands of models that were made at once wait for their turn."""
 _TRIES: Final = 3
@@ -225,6 +226,7 @@ def _check(owner: Owner, kind: Kind, live: Mapping[str, Any]) -> None:
             raise Leaving(f"{kind.kind} {metadata['name']} belongs to a deleted model of this name")
     if not ours:
         words = f"the {kind.kind} {metadata['name']!r} of this namespace exists and is not this model's"
-        raise ChildProblem(failure("ChildNameTaken", words), 10.0)
+        remedy = _SERVICE_NAME_TAKEN if kind is SERVICES else ""
+        raise ChildProblem(failure("ChildNameTaken", words, remedy), 10.0)
     if "deletionTimestamp" in metadata:
         raise Leaving(f"{kind.kind} {metadata['name']} is being deleted")

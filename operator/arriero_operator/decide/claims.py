@@ -29,7 +29,7 @@ class Loss:
         """A sentence for the user."""
         if self.passing:
             return f"{name!r} is still being taken off the model {self.model!r} of this namespace."
-        return f"{name!r} is served by the model {self.model!r} of this namespace."
+        return f"{name!r} is held by the model {self.model!r} of this namespace."
 
 
 def wanted_names(model: str, spec: Spec) -> tuple[Registration, ...]:

@@ -11,9 +11,9 @@ MESSAGE_LIMIT: Final = 1024
 _UNKNOWN: Final = "EngineFailed"
 
 
-def failure(reason: str, message: str) -> Failure:
-    """A failure with the catalogue's remedy. Raises KeyError for a reason outside of it."""
-    return Failure(reason, " ".join(message.split()), REASONS[reason].remedy)
+def failure(reason: str, message: str, remedy: str = "") -> Failure:
+    """A failure, with the catalogue's remedy where none is given. Raises KeyError for a reason outside of it."""
+    return Failure(reason, " ".join(message.split()), remedy or REASONS[reason].remedy)
 
 
 def catalogued(found: Failure) -> Failure:

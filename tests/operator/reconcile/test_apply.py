@@ -170,6 +170,7 @@ async def test_an_object_of_somebody_else_is_left_alone(metadata: Object) -> Non
         await applier.ensure(OWNER, SERVICES, [part()])
     assert caught.value.failure.reason == "ChildNameTaken"
     assert "Service 'tiny'" in caught.value.failure.message
+    assert "spec.service.name" in caught.value.failure.remedy
     assert server.writes == 0
 
 

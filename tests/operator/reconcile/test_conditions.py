@@ -15,7 +15,7 @@ from arriero_operator.decide.status import Described, status
 from arriero_operator.diagnose.failures import failure
 from tests.operator.reconcile.made import KILLED, NEW, NOT_FOUND, OLD, REFUSED, pod, ready, situation
 
-CONFLICT = NameState("chat", "Alias", "Conflict", 0, "'chat' is served by the model 'first' of this namespace.")
+CONFLICT = NameState("chat", "Alias", "Conflict", 0, "'chat' is held by the model 'first' of this namespace.")
 REGISTERING = NameState("chat", "Alias", "Registering", 0)
 
 CASES: dict[str, tuple[dict[str, Any], str, dict[str, str]]] = {

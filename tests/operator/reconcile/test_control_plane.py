@@ -123,6 +123,7 @@ def test_a_foreign_service_is_left_alone_and_named(served: Kubectl) -> None:
     served.apply(model("tiny"))
     found = until(served, "tiny", "Accepted", "False", "ChildNameTaken")
     assert "Service 'tiny'" in found["message"]
+    assert "spec.service.name" in found["message"]
     until(served, "tiny", "Ready", "False", "ChildNameTaken")
     until(served, "tiny", "Stalled", "True", "ChildNameTaken")
     assert served.json("get", "service", "tiny") == before
@@ -181,7 +182,8 @@ def test_two_models_never_share_a_name(served: Kubectl) -> None:
     (pod,) = pods.placed()
     pods.ready(pod)
     found = until(served, "second", "Ready", "False", "NameConflict")
-    assert "'chat' is served by the model 'first'" in found["message"]
+    assert "'chat' is held by the model 'first'" in found["message"]
+    assert "spec.model.aliases" in found["message"]
     until(served, "second", "Available", "True")
     until(served, "first", "Ready", "True")
     served.run("delete", "im", "first")

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from arriero_api.contract import Failure, NameKind, Registration
+from arriero_api.reasons import REASONS
 from arriero_api.types import Spec
 from arriero_operator.decide import acceptance, claims, registered
 from arriero_operator.decide.claims import Loss
@@ -124,6 +125,8 @@ def test_a_name_that_its_holder_gives_up_is_a_handover_and_no_conflict() -> None
     assert lost_names(heir, [heir, holder]) == {"chat": Loss("b", passing=True)}
     keeper = resource("b", "2", "chat", held=("chat",))
     assert lost_names(heir, [heir, keeper]) == {"chat": Loss("b", passing=False)}
+    assert Loss("b").words("chat") == "'chat' is held by the model 'b' of this namespace."
+    assert all(field in REASONS["NameConflict"].remedy for field in ("spec.model.name", "spec.model.aliases"))
     alone = heir | {"spec": {"model": {"uri": "hf://a/b", "name": "chat"}}}
     for other, reason in ((holder, "NameHandover"), (keeper, "NameConflict")):
         wanted = spec(model={"uri": "hf://a/b", "name": "chat"})

@@ -134,6 +134,12 @@ def test_the_reason_when(found: PodFacts, reason: str, words: str) -> None:
     assert said.reason in REASONS
 
 
+def test_a_pod_that_no_node_takes_names_the_field_with_what_it_asks_for() -> None:
+    found = model_failure([unschedulable("0/2 nodes are available: 2 Insufficient cpu.")], NEW, 1, None)
+    assert found is not None
+    assert "spec.resources.requests" in found.remedy
+
+
 HEALTHY = {
     "it waits for the scheduler": pod(scheduled=False),
     "the image is being pulled": waiting("ContainerCreating", ""),
