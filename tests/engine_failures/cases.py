@@ -56,6 +56,7 @@ ARGUMENTS: Final = (
     _argument("args-gmu-bad", "--gpu-memory-utilization 1.5", "--gpu-memory-utilization", "1.5"),
     _argument("args-mml-text", "--max-model-len lots", "--max-model-len", "lots"),
     _argument("args-quant-contradict", "--quantization fp8", "--quantization", "fp8", model="awq"),
+    _argument("args-quant-unknown", "--quantization fp99", "--quantization", "fp99"),
     _argument("args-toolparser-unknown", "--enable-auto-tool-choice --tool-call-parser nope", "", "toolCallParser"),
     _argument("args-toolparser-unknown-noauto", "--tool-call-parser nope", "", "toolCallParser"),
     _argument("args-tp-zero", "--tensor-parallel-size 0", "--tensor-parallel-size", "greater than or equal to 1"),
@@ -72,8 +73,6 @@ ARGUMENTS: Final = (
         env={"VLLM_SERVICE_HOST": "10.0.0.1"},
     ),
 )
-_NO_SPACE: Final = "unset VLLM_CPU_KVCACHE_SPACE"
-"""It would go before --kv-cache-memory-bytes."""
 CONFIGURATION: Final = (
     Case("args-port-in-use", "EngineFailed", "Port", port_taken=True),
     Case("cfg-dp2", SERVES, engine=("--data-parallel-size", "2")),
@@ -99,14 +98,12 @@ CONFIGURATION: Final = (
         {"largestMaxModelLen": 640},
         model="smollm2",
         engine=("--max-model-len=8192", "--kv-cache-memory-bytes", "20000000"),
-        place=_NO_SPACE,
     ),
     Case(
         "kv-mml-auto",
         SERVES,
         model="smollm2",
         engine=("--max-model-len=-1", "--kv-cache-memory-bytes", "20000000"),
-        place=_NO_SPACE,
     ),
 )
 MODELS: Final = (

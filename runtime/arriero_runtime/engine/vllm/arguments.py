@@ -2,7 +2,7 @@
 
 import argparse
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from typing import Final, NoReturn
 
 from arriero_api import owned_flags
@@ -12,6 +12,7 @@ from arriero_runtime.engine.vllm.wishes import Wishes
 from arriero_runtime.failing import StartError, start_error
 
 _PLACEHOLDER: Final = "model"
+_KV_CACHE_GIB: Final = "VLLM_CPU_KVCACHE_SPACE"
 
 
 def refuse_owned(flags: Sequence[str]) -> None:
@@ -67,6 +68,12 @@ def parse(flags: Sequence[str], wishes: Wishes) -> argparse.Namespace:
     args.model = _PLACEHOLDER
     args.disable_fastapi_docs = True
     return args
+
+
+def flag_before_variable(args: argparse.Namespace, environment: MutableMapping[str, str]) -> None:
+    """A model's own --kv-cache-memory-bytes goes before its profile's variable, which vLLM's CPU build would obey."""
+    if args.kv_cache_memory_bytes is not None:
+        environment.pop(_KV_CACHE_GIB, None)
 
 
 def unusable(message: str) -> StartError:
