@@ -43,6 +43,8 @@ def _kind(
     )
 
 
+UNKNOWN_QUANTIZATION: Final = r"Unknown quantization method: (?P<what>[\w-]+)"
+"""Said of the model's configuration and of the flag alike: only who knows the flags can tell which of them it is."""
 _LARGEST: Final = {"largest": "largestMaxModelLen"}
 _LOADING: Final = r"in (load_weights|weight_loader|load_\w*weight\w*|\w*_weight_loader)$"
 
@@ -164,9 +166,7 @@ KINDS: Final[tuple[Kind, ...]] = (
         r"model type [`'](?P<what>[^`']+)[`'] but Transformers does not recognize",
         "The model type {what} is unknown to vLLM",
     ),
-    _kind(
-        "ModelUnsupported", r"Unknown quantization method: (?P<what>[\w-]+)", "vLLM does not know quantization {what}"
-    ),
+    _kind("ModelUnsupported", UNKNOWN_QUANTIZATION, "vLLM does not know quantization {what}"),
     _kind(
         "ModelUnsupported",
         r"contains custom code which must be executed",

@@ -61,7 +61,7 @@ class VllmLoader:
         try:
             await asyncio.to_thread(_configure, args)
         except Exception as error:
-            found = explained_exception(error, Phase.DOWNLOADING)
+            found = explained_exception(error, Phase.DOWNLOADING, args.quantization)
             if found.failure.reason in _FAULTS_OF_CONFIGURATIONS:
                 raise found from error
             log.debug("the configuration alone is not enough to tell: %r", error)
@@ -79,7 +79,7 @@ class VllmLoader:
         except Exception as error:
             log.exception("the engine did not start")
             await apart(_clear_away, client)
-            raise explained_exception(error, Phase.LOADING) from error
+            raise explained_exception(error, Phase.LOADING, args.quantization) from error
 
     def give_up(self) -> None:
         """Ends the engine's processes: vLLM then gives up its start."""
@@ -132,6 +132,7 @@ def _start(args: argparse.Namespace, steps: StepCount) -> Any:
     if args.enforce_eager and current_platform.is_cpu():
         # Eager means eager: else the first log probabilities compile a function, for seconds, with a C++ compiler.
         os.environ.setdefault("TORCH_COMPILE_DISABLE", "1")
+    arguments.flag_before_variable(args, os.environ)
     engine_args = AsyncEngineArgs.from_cli_args(args)
     propagate_flash_late_interaction(args, engine_args)
     config = engine_args.create_engine_config(usage_context=UsageContext.OPENAI_API_SERVER)
