@@ -228,8 +228,10 @@ def test_an_autoscalers_promise_of_a_node_is_waited_for(kubectl: Kubectl, operat
         pods = serve(kubectl, surgeWaitSeconds=15, surgeWaitMaxSeconds=30)
         patch_spec(kubectl, "tiny", NEXT)
         eventually(lambda: len(pods.live()) == 2)
-        write(kubectl, pods.live()[1], "TriggeredScaleUp", "pod triggered scale-up", "cluster-autoscaler")
-        made = datetime.fromisoformat(pods.live()[1]["metadata"]["creationTimestamp"])
+        # Both may be of the same second: the new one is that without a node.
+        (waiting,) = (pod for pod in pods.live() if not pod["spec"].get("nodeName"))
+        write(kubectl, waiting, "TriggeredScaleUp", "pod triggered scale-up", "cluster-autoscaler")
+        made = datetime.fromisoformat(waiting["metadata"]["creationTimestamp"])
         held(pods, 15 + WAIT - (datetime.now(UTC) - made).total_seconds())
         assert strategy(kubectl)["maxSurge"] == 1
         # It came to nothing: the wait for it ends.
