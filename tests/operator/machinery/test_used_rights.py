@@ -69,6 +69,11 @@ def test_what_was_refused_or_is_not_the_charts_is_named(tmp_path: Path, monkeypa
     ]
 
 
+def test_what_the_same_account_was_allowed_at_another_time_is_no_right_that_it_lacks(tmp_path: Path) -> None:
+    early = line("get", "leases", group="coordination.k8s.io", allowed=False)
+    assert wrong(seen(tmp_path, [early, *everything()])) == []
+
+
 def test_what_a_cluster_has_seen_before_the_tests_began_does_not_count(tmp_path: Path) -> None:
     log = tmp_path / "audit.log"
     log.write_text(line("list", "nodes"))
