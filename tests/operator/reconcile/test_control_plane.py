@@ -9,6 +9,7 @@ from tests.cluster import ControlPlane
 from tests.conftest import MakeOperator
 from tests.operator.reconcile.models import events, model, patch_spec, read, until
 from tests.operator.reconcile.pods import Pods
+from tests.support import used_rights
 from tests.support.audit import AuditLog
 from tests.support.eventually import eventually
 from tests.support.kubectl import Kubectl, Object
@@ -212,6 +213,7 @@ def test_nothing_is_written_at_rest(kubectl: Kubectl, operator: MakeOperator, co
 def test_a_deleted_namespace_goes_with_all_its_models(kubectl: Kubectl, operator: MakeOperator) -> None:
     operator()
     pods = serve(kubectl)
+    used_rights.bar(kubectl.namespace)  # the operator's own Role goes too
     kubectl.run("delete", "namespace", kubectl.namespace, "--wait=false")
 
     def gone() -> bool:
