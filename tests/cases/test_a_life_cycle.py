@@ -9,7 +9,6 @@ from tests.conftest import MakeOperator
 from tests.operator.reconcile.models import events, model, patch_spec, read, until
 from tests.operator.reconcile.pods import Pods
 from tests.operator.reconcile.test_control_plane import serve
-from tests.support import used_rights
 from tests.support.eventually import eventually
 from tests.support.kubectl import Kubectl, KubectlError, Object, condition
 from tests.support.operator import operator_settings
@@ -57,7 +56,6 @@ def test_a01_a_namespace_that_is_deleted_while_the_operator_is_away_goes(
     pods = serve(kubectl)
     assert "finalizers" not in read(kubectl, "tiny")["metadata"]
     process.stop()
-    used_rights.bar(kubectl.namespace)  # the operator's own Role goes too
     kubectl.run("delete", "namespace", kubectl.namespace, "--wait=false")
 
     def gone() -> bool:
