@@ -3,12 +3,13 @@
 import json
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
+
+from tests.support.threaded import http_server
 
 PROGRAM = Path(__file__).with_name("inside.py")
 ANSWER = {"model": "m", "choices": [{"message": {"content": "Paris."}}]}
@@ -38,14 +39,8 @@ def _model(refusals: int = 0, ended: bool = True) -> Iterator[str]:
         def log_message(self, *_: Any) -> None:
             return
 
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/v1/chat/completions"
-        finally:
-            server.shutdown()
-            thread.join()
+    with http_server(Handler) as port:
+        yield f"http://127.0.0.1:{port}/v1/chat/completions"
 
 
 def _stream(ended: bool) -> bytes:

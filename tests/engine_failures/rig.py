@@ -2,19 +2,23 @@
 
 import contextlib
 import os
+import signal
 import socket
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from arriero_api.contract import Failure
+from arriero_runtime.supervisor import exitcodes
 from tests.engine_failures.broken import BREAK, broken
 from tests.engine_failures.cases import REPOSITORY, Case
 from tests.hub import Hub
 from tests.models import smollm2, tiny
-from tests.support.real_runtime import START_SECONDS, RealRuntime, python_path
+from tests.support.real_runtime import NAME, START_SECONDS, RealRuntime, python_path
 from tests.support.runtime_process import until
+from tests.support.streams import Streams
 
 _MOUNTS: Final = Path("/mnt")
 _READ_ONLY: Final = "mount -o remount,bind,ro /"
@@ -24,6 +28,8 @@ _PLACES: Final = {
 }
 
 
+ENDLESS: Final = {"model": NAME, "prompt": "Once", "max_tokens": 900, "ignore_eos": True, "stream": True}
+"""A request for a stream that nobody waits the end of."""
 Start = Callable[..., RealRuntime]
 """The fixture `start`: a model's folder, arguments of the engine, `env` → a runtime that is ready."""
 
@@ -63,6 +69,23 @@ def explained(runtime: RealRuntime, below: list[int], code: int) -> Failure:
     assert not [pid for pid in below if Path(f"/proc/{pid}").exists()]
     failure = runtime.failure()
     assert failure is not None and failure.remedy
+    return failure
+
+
+def killed(runtime: RealRuntime, pid: int, streams: int) -> Failure:
+    """The failure that it leaves when one of its processes is killed while it gives so many streams: it is out of
+    readiness soon, the streams end, and it ends with everything below it."""
+    below = runtime.below()
+    with Streams(runtime.serve_port, "/v1/completions", ENDLESS, streams) as held:
+        held.until_all_began(60)
+        os.kill(pid, signal.SIGKILL)
+        before = time.monotonic()
+        until(lambda: runtime.get("/readyz")[0] != 200, "out of readiness")
+        assert time.monotonic() - before < 10
+        failure = explained(runtime, below, exitcodes.DIED)
+        held.read(5)
+        assert held.open == 0
+    assert failure.reason == "EngineDied"
     return failure
 
 

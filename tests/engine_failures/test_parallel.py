@@ -1,8 +1,5 @@
 """An engine of several workers: it serves, ends with all of them, and the death of one is the death of all."""
 
-import os
-import signal
-import time
 from pathlib import Path
 
 import httpx
@@ -11,16 +8,13 @@ import pytest
 from arriero_api import pod
 from arriero_api.contract import Shutdown
 from arriero_runtime.supervisor import exitcodes
-from tests.engine_failures.rig import Start, explained
+from tests.engine_failures.rig import Start, killed
 from tests.models import tiny
 from tests.support.real_runtime import NAME, RealRuntime
-from tests.support.runtime_process import until
-from tests.support.streams import Streams
 
 pytestmark = pytest.mark.full
 
 WORKERS = ("VLLM::Worker_TP0", "VLLM::Worker_TP1")
-ENDLESS = {"model": NAME, "prompt": "Once", "max_tokens": 900, "ignore_eos": True, "stream": True}
 
 
 @pytest.fixture
@@ -43,14 +37,4 @@ def test_two_workers_answer_and_end_with_the_runtime(runtime: RealRuntime) -> No
 
 
 def test_one_worker_that_is_killed_is_told_and_takes_the_others_with_it(runtime: RealRuntime) -> None:
-    below = runtime.below()
-    with Streams(runtime.serve_port, "/v1/completions", ENDLESS, 4) as held:
-        held.until_all_began(60)
-        os.kill(runtime.titled(WORKERS[1]), signal.SIGKILL)
-        killed = time.monotonic()
-        until(lambda: runtime.get("/readyz")[0] != 200, "out of readiness")
-        assert time.monotonic() - killed < 10
-        failure = explained(runtime, below, exitcodes.DIED)
-        held.read(5)
-        assert held.open == 0
-    assert failure.reason == "EngineDied"
+    killed(runtime, runtime.titled(WORKERS[1]), streams=4)

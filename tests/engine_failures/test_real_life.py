@@ -7,35 +7,21 @@ import time
 import pytest
 
 from arriero_runtime.supervisor import exitcodes
-from tests.engine_failures.rig import Start, explained
+from tests.engine_failures.rig import ENDLESS, Start, explained, killed
 from tests.models import smollm2, tiny
-from tests.support.real_runtime import NAME
 from tests.support.runtime_process import until
 from tests.support.streams import Streams
 
 pytestmark = pytest.mark.full
-
-ENDLESS = {"model": NAME, "prompt": "Once", "max_tokens": 1000, "ignore_eos": True, "stream": True}
 
 
 @pytest.mark.parametrize("streams", [0, 8])
 @pytest.mark.parametrize("victim", ["engine core", "worker", "server"])
 def test_a_process_that_is_killed_is_a_death(start: Start, victim: str, streams: int) -> None:
     runtime = start(tiny())
-    below = runtime.below()
     titles = {"engine core": "VLLM::EngineCore", "worker": "VLLM::Worker"}
     pid = runtime.titled(titles[victim]) if victim in titles else runtime.server()
-    with Streams(runtime.serve_port, "/v1/completions", ENDLESS, streams) as held:
-        held.until_all_began(60)
-        os.kill(pid, signal.SIGKILL)
-        killed = time.monotonic()
-        until(lambda: runtime.get("/readyz")[0] != 200, "out of readiness")
-        assert time.monotonic() - killed < 10
-        failure = explained(runtime, below, exitcodes.DIED)
-        held.read(5)
-        assert held.open == 0
-    assert failure.reason == "EngineDied"
-    assert ("SIGKILL" in failure.message) == (victim == "server")
+    assert ("SIGKILL" in killed(runtime, pid, streams).message) == (victim == "server")
 
 
 def test_a_stopped_engine_is_hung_and_one_that_goes_on_is_not(start: Start) -> None:

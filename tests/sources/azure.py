@@ -4,15 +4,16 @@ requests that are signed with the account's key or carry its shared access signa
 import base64
 import hashlib
 import hmac
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from email.utils import formatdate
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 from xml.sax.saxutils import escape
+
+from tests.support.threaded import http_server
 
 ACCOUNT: Final = "models"
 KEY: Final = base64.b64encode(b"the key of the account").decode()
@@ -107,13 +108,5 @@ class _Handler(BaseHTTPRequestHandler):
 def azure_account(blobs: Mapping[str, Mapping[str, bytes]]) -> Iterator[AzureAccount]:
     """On a free port."""
     handler = type("Handler", (_Handler,), {"blobs": blobs})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
-        yield AzureAccount(f"http://127.0.0.1:{server.server_port}", blobs)
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(timeout=10)
+    with http_server(handler) as port:
+        yield AzureAccount(f"http://127.0.0.1:{port}", blobs)

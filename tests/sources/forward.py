@@ -3,28 +3,40 @@
 import base64
 import select
 import socket
-import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import urlsplit
+
+from tests.support.threaded import http_server
 
 _CHUNK = 65_536
 
 
 @dataclass
-class Seen:
-    """What clients asked the proxy for: `CONNECT host:port` or `GET http://…`."""
+class ForwardProxy:
+    """`url` has the user and password in it. `targets` is what was asked for, oldest first: `CONNECT HOST:PORT` or
+    `GET http://…`. `cuts`: end of a path → bytes after which one answer for it breaks off; used up in their order."""
 
+    url: str = ""
     targets: list[str] = field(default_factory=list)
+    cuts: list[tuple[str, int]] = field(default_factory=list)
+
+    def take_cut(self, path: str) -> int | None:
+        """After how many bytes the answer for a path is to break off; None for never."""
+        found = next((cut for cut in self.cuts if path.endswith(cut[0])), None)
+        if found is None:
+            return None
+        self.cuts.remove(found)
+        return found[1]
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    seen: Seen
     wanted: str
-    proxy: "ForwardProxy"
+    proxy: ForwardProxy
 
     def do_CONNECT(self) -> None:
         """A tunnel of bytes."""
@@ -60,7 +72,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Quiet."""
 
     def _allowed(self) -> bool:
-        self.seen.targets.append(f"{self.command} {self.path}")
+        self.proxy.targets.append(f"{self.command} {self.path}")
         if not self.wanted or self.headers.get("Proxy-Authorization") == self.wanted:
             return True
         self.send_response(407)
@@ -70,44 +82,14 @@ class _Handler(BaseHTTPRequestHandler):
         return False
 
 
-class ForwardProxy:
-    """Listens on a free port in threads; a context. `user` is "name:password", empty for everybody."""
-
-    def __init__(self, user: str = "") -> None:
-        self._seen = Seen()
-        wanted = f"Basic {base64.b64encode(user.encode()).decode()}" if user else ""
-        self.cuts: list[tuple[str, int]] = []
-        """End of a path → bytes after which one answer for it breaks off; used up in their order."""
-        handler = type("Handler", (_Handler,), {"seen": self._seen, "wanted": wanted, "proxy": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
-        at = f"{user}@" if user else ""
-        self.url = f"http://{at}127.0.0.1:{self._server.server_port}"
-
-    @property
-    def targets(self) -> list[str]:
-        """What was asked for so far, oldest first."""
-        return list(self._seen.targets)
-
-    def take_cut(self, path: str) -> int | None:
-        """After how many bytes the answer for a path is to break off; None for never."""
-        found = next((cut for cut in self.cuts if path.endswith(cut[0])), None)
-        if found is None:
-            return None
-        self.cuts.remove(found)
-        return found[1]
-
-    def __enter__(self) -> "ForwardProxy":
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join(timeout=10)
+@contextmanager
+def forward_proxy(user: str = "") -> Iterator[ForwardProxy]:
+    """On a free port. `user` is "name:password", empty for everybody."""
+    wanted = f"Basic {base64.b64encode(user.encode()).decode()}" if user else ""
+    proxy = ForwardProxy()
+    with http_server(type("Handler", (_Handler,), {"wanted": wanted, "proxy": proxy})) as port:
+        proxy.url = f"http://{user}@127.0.0.1:{port}" if user else f"http://127.0.0.1:{port}"
+        yield proxy
 
 
 def _tunnel(one: socket.socket, other: socket.socket) -> None:

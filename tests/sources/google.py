@@ -3,7 +3,6 @@ account has signed itself, as Google describes it. What is behind the door is th
 
 import base64
 import json
-import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -16,6 +15,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
+
+from tests.support.threaded import serving
 
 EMAIL = "models@project.iam.gserviceaccount.com"
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
@@ -89,11 +90,5 @@ def google_store() -> Iterator[GoogleStore]:
     """On a free port; its objects are those of `objects` that were published."""
     key = rsa.generate_private_key(65537, 2048)
     server = make_server("127.0.0.1", 0, _Door(key.public_key()), threaded=True)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
+    with serving(server):
         yield GoogleStore(f"http://127.0.0.1:{server.server_port}", key)
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(timeout=10)

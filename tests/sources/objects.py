@@ -1,6 +1,5 @@
 """An S3 server (moto's) on this machine. Google's stores list and read objects in the same way: it serves for both."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from obstore.store import S3Store
 from werkzeug.serving import make_server
 
 from tests.cluster.certificates import Authority
+from tests.support.threaded import serving
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig  # not there at run time
@@ -56,9 +56,7 @@ def s3_server(certificates: Path | None = None, host: str = "127.0.0.1") -> Iter
     app = DomainDispatcherApplication(create_backend_app)
     keys = (str(pair.certificate), str(pair.key)) if pair else None
     server = make_server(host, 0, app, threaded=True, ssl_context=keys)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
+    with serving(server):
         url = f"{'https' if pair else 'http'}://{host}:{server.server_port}"
         ca = Authority(certificates).certificate.read_text() if certificates else ""
         _make_bucket(url, ca)
@@ -72,10 +70,6 @@ def s3_server(certificates: Path | None = None, host: str = "127.0.0.1") -> Iter
             client_options=options,
         )
         yield Objects(url, store, ca)
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(timeout=10)
 
 
 def _make_bucket(url: str, ca: str) -> None:

@@ -6,7 +6,6 @@ machine.
 
 import json
 import ssl
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from pathlib import Path
 from tests.cluster.certificates import Authority
 from tests.support.eventually import eventually
 from tests.support.kubectl import Kubectl, Object, condition
+from tests.support.threaded import serving
 
 _GROUP = "external.metrics.k8s.io"
 _ROOT = f"/apis/{_GROUP}/v1beta1"
@@ -40,9 +40,13 @@ def metrics_api(kubectl: Kubectl, folder: Path) -> Iterator[Metrics]:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(pair.certificate, pair.key)
     server.socket = context.wrap_socket(server.socket, server_side=True)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    port = server.server_address[1]
+    with serving(server), _registered(kubectl, server.server_port):
+        yield metrics
+
+
+@contextmanager
+def _registered(kubectl: Kubectl, port: int) -> Iterator[None]:
+    """The API server knows it, and finds it there."""
     try:
         kubectl.apply(
             {
@@ -52,14 +56,11 @@ def metrics_api(kubectl: Kubectl, folder: Path) -> Iterator[Metrics]:
                 "spec": {"type": "ExternalName", "externalName": "localhost"},
             }
         )
-        kubectl.apply(_api_service(kubectl.namespace, int(port)))
+        kubectl.apply(_api_service(kubectl.namespace, port))
         eventually(lambda: condition(kubectl.json("get", "apiservice", _NAME), "Available").get("status") == "True", 30)
-        yield metrics
+        yield
     finally:
         kubectl.run("delete", "apiservice", _NAME, "--ignore-not-found")
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def _api_service(namespace: str, port: int) -> Object:

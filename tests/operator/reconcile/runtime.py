@@ -2,14 +2,14 @@
 
 import itertools
 import os
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 from arriero_api.contract import Phase, RuntimeStatus
 from arriero_api.pod import CONTROL_PORT
+from tests.support.threaded import http_server
 
 _numbers = itertools.count(1)
 
@@ -42,12 +42,5 @@ def scripted_runtime() -> Iterator[ScriptedRuntime]:
         def log_message(self, format: str, *args: object) -> None:
             """Silent."""
 
-    server = ThreadingHTTPServer((runtime.ip, CONTROL_PORT), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with http_server(Handler, runtime.ip, CONTROL_PORT):
         yield runtime
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -2,7 +2,6 @@
 
 import http.server
 import subprocess
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from tests.cluster.images import environment
 from tests.cluster.images.paths import CHECKOUT
+from tests.support.threaded import http_server
 
 PROGRAM = Path(__file__).with_name("inside_media.py")
 PRIVATE = (
@@ -65,10 +65,8 @@ def inside() -> Iterator[tuple[int, list[str]]]:
     """A web server of the inside: its port, and what it was asked for."""
     asked: list[str] = []
     handler = type("Handler", (Inside,), {"asked": asked})
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server.server_port, asked
-        server.shutdown()
+    with http_server(handler) as port:
+        yield port, asked
 
 
 def fetched(urls: list[str], *domains: str) -> list[str]:

@@ -13,7 +13,7 @@ from arriero_runtime.sources.kinds import MODEL
 from tests.cluster.certificates import Authority
 from tests.runtime.sources.support import WEIGHTS, Told, failure, fetch, files, secret
 from tests.sources import azure, google
-from tests.sources.forward import ForwardProxy
+from tests.sources.forward import forward_proxy
 from tests.sources.objects import KEYS, Objects, s3_server
 from tests.sources.refusing import refusing
 
@@ -124,7 +124,7 @@ async def test_a_store_that_is_not_there_is_unreachable_and_what_it_gave_before_
 
 
 async def test_a_store_is_reached_through_the_proxy_of_the_secret(server: Objects, tmp_path: Path) -> None:
-    with ForwardProxy("me:pr0xy-pw") as proxy:
+    with forward_proxy("me:pr0xy-pw") as proxy:
         name = secret(tmp_path, "store", **KEYS, endpoint=server.url, proxy=proxy.url)
         assert (await fetch(tmp_path, URI, name)).is_dir()
         assert any(server.url in target for target in proxy.targets)
@@ -139,7 +139,7 @@ async def test_a_store_is_reached_through_the_proxy_of_the_secret(server: Object
 async def test_a_transfer_that_breaks_off_is_resumed_and_given_up_when_nothing_more_comes(
     server: Objects, tmp_path: Path
 ) -> None:
-    with ForwardProxy() as proxy:
+    with forward_proxy() as proxy:
         name = secret(tmp_path, "store", **KEYS, endpoint=server.url, proxy=proxy.url)
         proxy.cuts = [("model.safetensors", len(WEIGHTS) // 2)]
         folder = await fetch(tmp_path, URI, name)

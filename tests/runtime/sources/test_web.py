@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.runtime.sources.support import WEIGHTS, failure, fetch, files, model, secret, sums
-from tests.sources.forward import ForwardProxy
+from tests.sources.forward import forward_proxy
 from tests.sources.web import WebServer, web_server
 
 
@@ -193,7 +193,7 @@ async def test_a_server_of_an_unknown_authority_is_not_trusted(web: WebServer, t
 async def test_the_proxy_of_the_secret_is_used_but_for_hosts_that_need_none(web: WebServer, tmp_path: Path) -> None:
     model(web.folder / "tiny")
     uri = f"https://{web.host}/tiny"
-    with ForwardProxy("me:pr0xy-pw") as proxy:
+    with forward_proxy("me:pr0xy-pw") as proxy:
         name = secret(tmp_path, "web", ca_crt=web.ca, proxy=proxy.url, noProxy="elsewhere.example")
         assert (await fetch(tmp_path, uri, name)).is_dir()
         assert set(proxy.targets) == {f"CONNECT {web.host}"}
