@@ -123,6 +123,7 @@ class BringUp:
                 self.options.cache_dir,
                 self.options.credentials,
                 self.options.credentials_dir,
+                displaces=self.options.allow_registration and not self.options.shared_cache,
             ),
         )
         self.life.commit(resolved.commit)

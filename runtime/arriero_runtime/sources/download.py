@@ -35,8 +35,11 @@ def folder(cache_dir: Path, repository: str, commit: str, shelf: str = "models")
     return cache_dir / shelf / repository.replace("/", "--") / commit
 
 
-def fetch(remote: Remote, cache_dir: Path, report: Report, look: Look = look_at_nothing) -> Path:
-    """The complete folder. Raises StartError. `look` is left out where the model is there already."""
+def fetch(
+    remote: Remote, cache_dir: Path, report: Report, look: Look = look_at_nothing, displaces: bool = False
+) -> Path:
+    """The complete folder. Raises StartError. `look` is left out where the model is there already; `displaces`: other
+    models go from the cache where this one needs their room."""
     target = cache_dir / remote.place
     partial = target.with_name(f"{target.name}.partial")
     meter = Meter(remote.size, report)
@@ -50,7 +53,8 @@ def fetch(remote: Remote, cache_dir: Path, report: Report, look: Look = look_at_
             if target.is_dir():
                 return target
             partial.mkdir(exist_ok=True)
-            with space.kept(remote.what, cache_dir, partial, remote.size, _present(remote, partial)):
+            there = _present(remote, partial)
+            with space.kept(remote.what, cache_dir, partial, remote.size, there, displaces):
                 _transfer(remote, [entry for entry in remote.files if not is_weights(entry[0])], partial, meter)
                 look(partial)
                 _transfer(remote, [entry for entry in remote.files if is_weights(entry[0])], partial, meter)

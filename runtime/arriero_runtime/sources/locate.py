@@ -31,7 +31,8 @@ log = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What to obtain. `pin` is the commit that the first pod reported, empty where none has; `credentials` names the
-    Secret to ask with, empty for none; its files are below `credentials_dir`."""
+    Secret to ask with, empty for none; its files are below `credentials_dir`. `displaces`: other models of the cache
+    are not in use, and go where this one needs their room."""
 
     uri: str
     revision: str
@@ -39,6 +40,7 @@ class Wanted:
     cache_dir: Path
     credentials: str = ""
     credentials_dir: Path = Path(pod.CREDENTIALS_DIR)
+    displaces: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +95,17 @@ def locate(wanted: Wanted, kind: Kind, claim_dir: Path = Path(pod.CLAIM_DIR)) ->
 
 
 def fetch_located(
-    found: Located, cache_dir: Path, report: download.Report, look: download.Look = download.look_at_nothing
+    found: Located,
+    cache_dir: Path,
+    report: download.Report,
+    look: download.Look = download.look_at_nothing,
+    displaces: bool = False,
 ) -> Path:
-    """The complete folder. Raises StartError."""
+    """The complete folder. Raises StartError. See `download.fetch`."""
     if found.remote is None:
         assert found.folder is not None
         return found.folder
-    place = download.fetch(found.remote, cache_dir, report, look)
+    place = download.fetch(found.remote, cache_dir, report, look, displaces)
     if found.note is not None:
         with contextlib.suppress(OSError):  # a full volume: it is only for later
             found.note.write_text(place.name)

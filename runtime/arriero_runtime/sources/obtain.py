@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from arriero_api import pod
-from arriero_runtime.sources import download
+from arriero_runtime.sources import download, earlier
 from arriero_runtime.sources.kinds import MODEL
 from arriero_runtime.sources.locate import Wanted, fetch_located, locate
 
@@ -38,6 +38,9 @@ async def resolve(wanted: Wanted, claim_dir: Path = Path(pod.CLAIM_DIR)) -> Reso
     found = await asyncio.to_thread(locate, wanted, MODEL, claim_dir)
 
     async def fetch(report: download.Report, look: download.Look = download.look_at_nothing) -> Path:
-        return await asyncio.to_thread(fetch_located, found, wanted.cache_dir, report, look)
+        folder = await asyncio.to_thread(fetch_located, found, wanted.cache_dir, report, look, wanted.displaces)
+        if wanted.displaces and folder.is_relative_to(wanted.cache_dir):
+            earlier.used(folder)
+        return folder
 
     return Resolved(found.commit, found.is_there(wanted.cache_dir), fetch)

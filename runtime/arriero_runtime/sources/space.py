@@ -13,6 +13,7 @@ from typing import Final
 from arriero_api import pod
 from arriero_api.contract import Phase
 from arriero_runtime.failing import StartError, start_error
+from arriero_runtime.sources import earlier
 
 LIMIT_VARIABLE: Final = pod.CACHE_LIMIT_VARIABLE
 """The kubelet evicts a pod whose cache exceeds it, whatever room the node's disk has."""
@@ -31,11 +32,13 @@ def mib(size: int) -> int:
 
 @dataclass(slots=True)
 class _Fetch:
-    """Under way in this process. `total` bytes are what its folder will have at most."""
+    """Under way in this process. `total` bytes are what its folder will have at most; `displaces`: what was fetched
+    earlier goes where it needs the room."""
 
     what: str
     cache_dir: Path
     total: int
+    displaces: bool
 
 
 _lock: Final = threading.Lock()
@@ -44,11 +47,12 @@ _fetches: Final[dict[Path, _Fetch]] = {}
 
 
 @contextlib.contextmanager
-def kept(what: str, cache_dir: Path, folder: Path, total: int, present: int) -> Iterator[None]:
+def kept(what: str, cache_dir: Path, folder: Path, total: int, present: int, displaces: bool = False) -> Iterator[None]:
     """Keep room for `total` bytes in `folder`, of which `present` are there already, until the end of the block: other
-    fetches of this process find it taken. Raises StartError (CacheTooSmall) where there is none."""
+    fetches of this process find it taken. `displaces`: models that were fetched earlier go where it needs theirs.
+    Raises StartError (CacheTooSmall) where there is none."""
     with _lock:
-        wanted = _Fetch(what, cache_dir, total)
+        wanted = _Fetch(what, cache_dir, total, displaces)
         _require(wanted, folder, total - present)
         _fetches[folder] = wanted
     try:
@@ -62,13 +66,21 @@ def keep_more(folder: Path, more: int) -> None:
     """So many bytes more for a folder that room is kept for. Raises StartError (CacheTooSmall)."""
     with _lock:
         fetch = _fetches[folder]
-        wider = _Fetch(fetch.what, fetch.cache_dir, fetch.total + more)
+        wider = _Fetch(fetch.what, fetch.cache_dir, fetch.total + more, fetch.displaces)
         _require(wider, folder, more)
         _fetches[folder] = wider
 
 
 def _require(wanted: _Fetch, folder: Path, more: int) -> None:
     """`more` bytes are what is still to be written."""
+    while (lack := _lack(wanted, folder, more)) is not None:
+        missing, refusal = lack
+        if not wanted.displaces or not earlier.make_room(wanted.cache_dir, missing, {folder, *_fetches}):
+            raise refusal
+
+
+def _lack(wanted: _Fetch, folder: Path, more: int) -> tuple[int, StartError] | None:
+    """So many bytes, and how to say it; None where there is room."""
     limit = os.environ.get(LIMIT_VARIABLE, "")
     if limit.isdigit() and int(limit) > 0:
         held = _held(wanted.cache_dir, {folder, *_fetches})
@@ -78,10 +90,13 @@ def _require(wanted: _Fetch, folder: Path, more: int) -> None:
         there = int(limit) - held.total()
         if wanted.total + _MARGIN_BYTES > there:
             words = f"its limit (spec.cache.emptyDir.sizeLimit) is {int(limit) // _MIB} MiB{_taken(held)}"
-            raise _too_small(wanted.what, wanted.total, max(0, there), words)
+            lack = wanted.total + _MARGIN_BYTES - there
+            return lack, _too_small(wanted.what, wanted.total, max(0, there), words)
     free = shutil.disk_usage(wanted.cache_dir).free
     if more + _MARGIN_BYTES > free:
-        raise _too_small(wanted.what, more, free, f"it has {free // _MIB} MiB free")
+        lack = more + _MARGIN_BYTES - free
+        return lack, _too_small(wanted.what, more, free, f"it has {free // _MIB} MiB free")
+    return None
 
 
 def _held(cache_dir: Path, without: Collection[Path]) -> Counter[str]:

@@ -10,7 +10,10 @@ import pytest
 from arriero_api.contract import Failure, Phase
 from arriero_runtime.engine.protocol import FirstAnswer
 from arriero_runtime.failing import start_error
-from tests.runtime.alone.harness import alone, message_of
+from arriero_runtime.sources import space
+from tests.hub import Hub
+from tests.models.edited import Tensor, write
+from tests.runtime.alone.harness import alone, folder, message_of
 from tests.runtime.server.harness import error_of
 from tests.runtime.server.scripted import ScriptedEngine
 from tests.support.eventually import eventually_async
@@ -273,3 +276,25 @@ async def test_a_stop_with_nothing_to_drain_ends_at_once(tmp_path: Path, loading
         assert await one.server.exit_code() == 0
         if loading:
             await asyncio.wait({registering})
+
+
+@pytest.mark.parametrize("shared", [False, True])
+async def test_a_model_that_was_unregistered_goes_from_a_cache_of_the_servers_own_when_another_needs_its_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: bool
+) -> None:
+    monkeypatch.setenv(space.LIMIT_VARIABLE, str((64 + 6) * 2**20))
+    cache, state = tmp_path / "cache", tmp_path / "state"
+    (state / "engine").mkdir(parents=True)
+    options = [f"--cache-dir={cache}", f"--state-dir={state}", *(["--shared-cache"] if shared else [])]
+    with Hub.start() as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
+        for name in ("one", "two"):
+            made = folder(tmp_path, name)
+            write(made / "model.safetensors", {"some": Tensor("BF16", (1024, 2048), bytes(4 * 2**20))})
+            hub.add_repo(f"team/{name}", made)
+        async with alone(tmp_path, *options) as one:
+            assert (await one.register("mine", "team/one")).status_code == 200
+            assert (await one.unregister("mine")).status_code == 200
+            [first] = cache.glob("models/team--one/*/")
+            answer = await one.register("other", "team/two")
+            assert (answer.status_code, first.is_dir()) == ((503, True) if shared else (200, False))
