@@ -44,6 +44,8 @@ class Credentials:
             remedy = "run it in a pod with a service account token, or pass --kubeconfig"
             raise CredentialsError(f"no credentials for the API server: {error}: {remedy}") from error
         configuration.client_session_kwargs = {"trust_env": False}
+        # Each watch of references holds one for minutes: with a bound they would starve requests and the Lease.
+        configuration.connection_pool_maxsize = 0
         return configuration
 
     async def identity(self) -> Identity:
