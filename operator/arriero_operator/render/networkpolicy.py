@@ -13,6 +13,7 @@ from arriero_operator.render.children import Json, Owner, metadata
 _LOCAL: Final = (*uris.MOUNTED, uris.FILE)
 _DNS: Final = [{"protocol": protocol, "port": 53} for protocol in ("UDP", "TCP")]
 _SCHEMES: Final = {"http": 80, "https": 443}
+_LAST_PORT: Final = 65_535
 
 
 def network_policy(owner: Owner, spec: Spec, rules: NetworkRules, hub_endpoint: str) -> Json:
@@ -45,14 +46,25 @@ def _ingress(rules: NetworkRules) -> list[Json]:
 def _egress(spec: Spec, rules: NetworkRules, hub_endpoint: str) -> list[Json]:
     found = [_rule("to", rules.egress.dns, _DNS)]
     if _fetches(spec):
-        ports = {*rules.egress.source_ports, *_ports_of(hub_endpoint)}
+        ports = {*rules.egress.source_ports, *_ports_of(hub_endpoint), *_named_ports(spec)}
         found.append(_rule("to", rules.egress.sources, _tcp(sorted(ports))))
     return found
 
 
 def _fetches(spec: Spec) -> bool:
+    return any(uri.partition("://")[0] not in _LOCAL for uri in _uris(spec))
+
+
+def _uris(spec: Spec) -> list[str]:
     adapters = (spec.lora.adapters or ()) if spec.lora else ()
-    return any(uri.partition("://")[0] not in _LOCAL for uri in (spec.model.uri, *(one.uri for one in adapters)))
+    return [spec.model.uri, *(one.uri for one in adapters)]
+
+
+def _named_ports(spec: Spec) -> list[int]:
+    """Ports that URIs of web servers name; one that no port can be is left to the runtime to refuse."""
+    hosts = [uri.split("/")[2] for uri in _uris(spec) if uri.startswith(f"{uris.HTTPS}://")]
+    found = [int(port) for _, _, port in (host.partition(":") for host in hosts) if port]
+    return [port for port in found if 0 < port <= _LAST_PORT]
 
 
 def _ports_of(endpoint: str) -> list[int]:

@@ -20,9 +20,10 @@ OPERATOR = [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name"
 DNS = [{"protocol": "UDP", "port": 53}, {"protocol": "TCP", "port": 53}]
 
 
-def rules(uri: str = "hf://org/tiny", hub: str = "", **wanted: Any) -> Json:
-    """Ingress and egress of a model's policy."""
-    spec = Spec.model_validate({"model": {"uri": uri}})
+def rules(uri: str = "hf://org/tiny", hub: str = "", adapter: str = "", **wanted: Any) -> Json:
+    """Ingress and egress of a model's policy; `adapter` is the URI of one."""
+    lora = {"lora": {"adapters": [{"name": "a", "uri": adapter}]}} if adapter else {}
+    spec = Spec.model_validate({"model": {"uri": uri}, **lora})
     made: Json = network_policy(Owner("team", "tiny", "uid"), spec, NetworkRules(enabled=True, **wanted), hub)["spec"]
     assert made["podSelector"] == {"matchLabels": {"arriero.dev/model": "tiny"}}
     assert made["policyTypes"] == ["Ingress", "Egress"]
@@ -57,6 +58,26 @@ def test_a_model_that_is_fetched_reaches_its_sources_and_the_hubs_own_port() -> 
     mirror = [{"ipBlock": {"cidr": "10.0.0.0/8"}}]
     found = rules(egress=Egress(sources=mirror, source_ports=[8443]))
     assert found["egress"][1] == {"to": mirror, "ports": tcp(8443)}
+
+
+@pytest.mark.parametrize(
+    ("uri", "adapter", "ports"),
+    [
+        ("https://mirror.example:8443/tiny", "", [443, 8443]),
+        ("hf://org/tiny", "https://mirror.example:9443/a", [443, 9443]),
+        ("https://mirror.example:8443/tiny", "https://mirror.example:9443/a", [443, 8443, 9443]),
+        ("https://mirror.example/tiny", "", [443]),
+        ("https://mirror.example:0/tiny", "https://mirror.example:65536/a", [443]),
+    ],
+    ids=["the model's", "an adapter's", "both", "none is named", "no port can be so"],
+)
+def test_the_port_that_a_web_server_of_the_spec_is_at_is_open(uri: str, adapter: str, ports: list[int]) -> None:
+    assert rules(uri, adapter=adapter)["egress"][1] == {"ports": tcp(*ports)}
+
+
+def test_where_the_chart_names_other_ports_the_usual_one_is_not_opened_by_a_uri_without_a_port() -> None:
+    found = rules("https://mirror.example/tiny", egress=Egress(source_ports=[8443]))
+    assert found["egress"][1] == {"ports": tcp(8443)}
 
 
 @pytest.mark.control_plane
