@@ -13,6 +13,7 @@ from arriero_api import labels, pod
 from arriero_api.contract import Failure
 from arriero_api.scrub import scrubbed
 from arriero_operator.decide.registered import Room
+from arriero_operator.diagnose.failures import catalogued
 from arriero_operator.facts import PodFacts
 from arriero_operator.lineage import Choice
 from arriero_operator.render import arguments, children, credentials, names, template
@@ -51,7 +52,7 @@ def rejection_of(stored: Iterable[Mapping[str, Any]], revision: str) -> Rejectio
         if hash_of(one) == revision and text:
             try:
                 found = json.loads(text)
-                return Rejection(Failure.from_dict(found["failure"]), str(found["retry"]))
+                return Rejection(catalogued(Failure.from_dict(found["failure"])), str(found["retry"]))
             except (ValueError, KeyError, TypeError):
                 return None  # edited by hand: it is tried again
     return None

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
+from arriero_api.accelerators import ACCELERATORS
 from arriero_operator.decide.conditions import Verdict, conditions
 from arriero_operator.decide.situation import Situation
 from arriero_operator.diagnose.failures import bounded
@@ -13,7 +14,13 @@ from arriero_operator.render import names
 
 Json = dict[str, Any]
 
-_EFFECTIVE = {"maxModelLen": int, "dtype": str, "maxNumSeqs": int}
+_EFFECTIVE: Final = {"maxModelLen": int, "dtype": str, "maxNumSeqs": int}
+_ACCELERATORS: Final = 128
+_LABEL: Final = 63
+_SHORT: Final = 256
+_PLACE: Final = 512
+_NAMES: Final = 256
+"""Bounds of the resource's schema: one text that is longer, and no status could be written any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +43,15 @@ def status(s: Situation, d: Described, before: Mapping[str, Any], now: str) -> J
     ready = [pod for pod in s.live if pod.ready]
     found: Json = {
         "observedGeneration": s.generation,
-        "url": d.url,
+        "url": bounded(d.url, _PLACE),
         "selector": ",".join(f"{key}={value}" for key, value in names.selector(d.name).items()),
         "replicas": len(s.live),
         "readyReplicas": len(ready),
         "updatedReplicas": s.updated,
-        "profile": d.profile,
-        "accelerators": ", ".join(f"{name}: {amount}" for name, amount in sorted(d.accelerators.items())),
+        "profile": bounded(d.profile, _LABEL),
+        "accelerators": bounded(_list(d.accelerators), _ACCELERATORS),
         "model": _model(s, d, ready, before.get("model") or {}),
-        "names": [_name(one) for one in s.names],
+        "names": [_name(one) for one in s.names[:_NAMES]],
         "conditions": _timed(conditions(s), before.get("conditions") or (), s.generation, now),
     }
     for key in ("profile", "accelerators"):
@@ -70,8 +77,8 @@ def _model(s: Situation, d: Described, ready: list[PodFacts], before: Mapping[st
     good = s.wanted if s.replicas and s.ready_updated >= s.replicas else before.get("lastGood")
     same = before.get("wanted") == s.wanted
     found: Json = {
-        "resolved": d.resolved,
-        "revision": d.commit or (before.get("revision") if same else None),
+        "resolved": bounded(d.resolved, _PLACE),
+        "revision": bounded(d.commit, _SHORT) or (before.get("revision") if same else None),
         "serving": s.wanted if s.wanted in serving else next(iter(serving), None),
         "wanted": s.wanted or None,
         "lastGood": good,
@@ -84,10 +91,21 @@ def _effective(s: Situation) -> Json | None:
     """The engine's own report, as far as the status has fields for it."""
     said = (pod.status.effective for pod in s.live if pod.status and pod.revision == s.wanted)
     for values in said:
-        known = {key: values[key] for key, kind in _EFFECTIVE.items() if isinstance(values.get(key), kind)}
+        known = {key: _within(values[key]) for key, kind in _EFFECTIVE.items() if type(values.get(key)) is kind}
         if known:
             return known
     return None
+
+
+def _within(value: Any) -> Any:
+    """A runtime's word, as long as the schema takes it."""
+    return bounded(value, _SHORT) if isinstance(value, str) else value
+
+
+def _list(accelerators: Mapping[str, str]) -> str:
+    """Known kinds of accelerators first, as a pod may ask for many other extended resources: networks, for example."""
+    found = sorted(accelerators.items(), key=lambda one: (one[0] not in ACCELERATORS, one[0]))
+    return ", ".join(f"{name}: {amount}" for name, amount in found)
 
 
 def _progress(step: Stage) -> Json:
@@ -97,7 +115,8 @@ def _progress(step: Stage) -> Json:
 
 def _name(one: Any) -> Json:
     found: Json = {"name": one.name, "kind": one.kind, "state": one.state, "pods": one.pods}
-    return found | {key: text for key, text in (("message", one.message), ("until", one.until)) if text}
+    told = {"message": bounded(one.message), "until": one.until}
+    return found | {key: text for key, text in told.items() if text}
 
 
 def _timed(verdicts: list[Verdict], before: Any, generation: int, now: str) -> list[Json]:
