@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arriero_api.contract import Failure, Phase, Progress, RuntimeStatus
-from arriero_api.types import Status
+from arriero_api.status import Status
 from arriero_operator.decide.situation import NameState
 from arriero_operator.decide.status import Described, status
 from arriero_operator.diagnose.stage import Stage
