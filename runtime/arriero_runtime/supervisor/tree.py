@@ -5,7 +5,7 @@ import ctypes
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Final
 
@@ -46,11 +46,17 @@ def lives(pid: int) -> bool:
 
 def _parent(entry: Path) -> int | None:
     """The parent of a living process; None for one that has gone or only waits to be reaped."""
+    state, parent = _stat(entry)
+    return None if state in "ZX" else parent
+
+
+def _stat(entry: Path) -> tuple[str, int]:
+    """State and parent of a process; X and 0 for one that has gone."""
     try:
         state, parent = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()[:2]
     except (OSError, ValueError):
-        return None
-    return None if state in "ZX" else int(parent)
+        return "X", 0
+    return state, int(parent)
 
 
 def send(pids: list[int], number: signal.Signals) -> None:
@@ -70,6 +76,14 @@ def reap() -> dict[int, int]:
                 break
             ended[pid] = status
     return ended
+
+
+def reap_but(own: Collection[int]) -> None:
+    """Reap the children that have ended, without those for which others of this process wait. Does not wait."""
+    for entry in _PROC.iterdir():
+        if entry.name.isdigit() and _stat(entry) == ("Z", os.getpid()) and int(entry.name) not in own:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(int(entry.name), os.WNOHANG)
 
 
 def kill_all(seconds: float, ended: Callable[[dict[int, int]], None]) -> list[int]:

@@ -1,8 +1,9 @@
 """The real engine behind a runtime that starts without a model."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import httpx
@@ -15,18 +16,18 @@ SECONDS = 400.0
 
 
 class AloneRuntime(RuntimeProcess):
-    """`python3 -m arriero_runtime serve --allow-registration`, as processes of this machine."""
+    """`python3 -m arriero_runtime serve --allow-registration`, as processes of this machine; `flags` are vLLM's."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, flags: Sequence[str], variables: Mapping[str, str]) -> None:
         super().__init__(folder, free_port())
         self.serve_port = free_port()
         command = [
             *(str(environment.PYTHON), "-m", "arriero_runtime", "serve", "--allow-registration"),
             *(f"--cache-dir={folder}", f"--state-dir={self.state}", f"--termination-log={self.termination_log}"),
             *("--host=127.0.0.1", f"--port={self.serve_port}", f"--control-port={self.port}"),
-            *("--endpoint-delay-seconds=0", "--", "--enforce-eager", "--max-model-len=512"),
+            *("--endpoint-delay-seconds=0", "--", "--enforce-eager", "--max-model-len=512", *flags),
         ]
-        self.run(command, clean_environment())
+        self.run(command, clean_environment() | dict(variables))
         self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.serve_port}", timeout=SECONDS)
 
     def listens(self) -> bool:
@@ -62,9 +63,11 @@ def _proportional(pid: int) -> int:
 
 
 @contextmanager
-def alone_runtime(folder: Path) -> Iterator[AloneRuntime]:
+def alone_runtime(
+    folder: Path, flags: Sequence[str] = (), variables: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[AloneRuntime]:
     """Listening; ended with everything below it."""
-    runtime = AloneRuntime(folder)
+    runtime = AloneRuntime(folder, flags, variables)
     try:
         until(runtime.listens, "the port answers", 60)
         yield runtime
@@ -73,12 +76,13 @@ def alone_runtime(folder: Path) -> Iterator[AloneRuntime]:
         runtime.clean()
 
 
-def engine_titles(runtime: AloneRuntime) -> list[str]:
-    """The engine's processes that there are."""
-    titles = []
-    for pid in runtime.below():
-        try:
-            titles.append(Path(f"/proc/{pid}/cmdline").read_text(errors="replace"))
-        except OSError:
-            continue
-    return [title for title in titles if title.startswith("VLLM::")]
+def engine_pids(runtime: AloneRuntime, title: str = "VLLM::") -> list[int]:
+    """The engine's processes that there are, whose titles begin so."""
+    return [pid for pid in runtime.below() if _title(pid).startswith(title)]
+
+
+def _title(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
+    except OSError:
+        return ""

@@ -12,7 +12,7 @@ import pytest
 from arriero_api.contract import Phase, Shutdown
 from tests.models import smollm2, tiny
 from tests.models.edited import Tensors, edited, without
-from tests.runtime.alone.real import AloneRuntime, alone_runtime, engine_titles
+from tests.runtime.alone.real import AloneRuntime, alone_runtime, engine_pids
 from tests.support.runtime_process import until
 
 pytestmark = pytest.mark.full
@@ -33,7 +33,7 @@ def refused(runtime: AloneRuntime, model: Path, status: int = 400) -> dict[str, 
     answer = runtime.register("broken", model)
     assert answer.status_code == status, answer.text
     assert runtime.names() == []
-    assert engine_titles(runtime) == []
+    assert engine_pids(runtime) == []
     told = runtime.status()
     assert told is not None
     assert (told.phase, told.names) == (Phase.EMPTY, ())
@@ -69,7 +69,7 @@ def test_models_come_and_go_in_one_process_and_give_their_memory_back(runtime: A
     assert asked_everywhere(runtime, "alias") == {200}
     assert asked_everywhere(runtime, "first") <= {400, 404}
     assert runtime.unregister("alias").status_code == 200
-    assert engine_titles(runtime) == []
+    assert engine_pids(runtime) == []
     empty = runtime.resident()
     print(f"\nloaded {loaded // MIB} MiB, unregistered {empty // MIB} MiB")
     assert runtime.register("second", tiny()).status_code == 200
@@ -131,12 +131,10 @@ def test_a_text_model_can_be_registered_for_embeddings(runtime: AloneRuntime) ->
 
 def test_an_engine_that_dies_is_cleared_away_and_another_can_come(runtime: AloneRuntime) -> None:
     assert runtime.register("mine", tiny()).status_code == 200
-    for pid in runtime.below():
-        title = Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
-        if title.startswith("VLLM::EngineCore"):
-            os.kill(pid, signal.SIGKILL)
+    for pid in engine_pids(runtime, "VLLM::EngineCore"):
+        os.kill(pid, signal.SIGKILL)
     until(lambda: runtime.names() == [], "the dead engine is cleared away", 60)
-    until(lambda: engine_titles(runtime) == [], "its processes are gone", 30)
+    until(lambda: engine_pids(runtime) == [], "its processes are gone", 30)
     told = runtime.status()
     assert told is not None
     assert told.failure is not None

@@ -20,7 +20,7 @@ async def test_an_engine_is_stopped_while_all_threads_that_are_shared_are_taken(
     shut_down: list[float] = []
     ended: list[float] = []
     monkeypatch.setattr(processes, "members", list)
-    monkeypatch.setattr(processes, "end", lambda seconds, members: ended.append(seconds))
+    monkeypatch.setattr(processes, "end", ended.append)
     client = SimpleNamespace(output_handler=None, shutdown=shut_down.append)
     engine = VllmEngine(client, None, argparse.Namespace(), (), contextlib.AsyncExitStack(), StepCount())
     shared, held = ThreadPoolExecutor(1), threading.Event()

@@ -162,11 +162,11 @@ class VllmEngine:
         await self._client.abort([*output.request_states, *output.parent_requests], internal=True)
 
     async def stop(self, seconds: float) -> None:
-        members, self._members = self._members, []
+        self._members = []
         with contextlib.suppress(Exception):
             await self._scope.aclose()
         # It would take the wanted end of the engine's process for its death, and say so at length.
         if (handler := self._client.output_handler) is not None:
             handler.cancel()
         await apart(self._client.shutdown, seconds)
-        await apart(processes.end, seconds, members)
+        await apart(processes.end, seconds)

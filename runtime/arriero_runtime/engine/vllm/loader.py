@@ -74,6 +74,7 @@ class VllmLoader:
         client = None
         try:
             steps = StepCount()
+            processes.adopt()
             client = await asyncio.to_thread(_start, args, steps)
             return await VllmEngine.attach(client, args, steps)
         except Exception as error:

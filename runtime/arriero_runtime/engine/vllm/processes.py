@@ -1,7 +1,7 @@
 """The engine's processes below this one: none of them outlives its engine, also where vLLM has lost sight of it."""
 
+import multiprocessing
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from signal import SIGKILL
 from typing import Final
@@ -13,6 +13,12 @@ _KEPT: Final = b"multiprocessing.resource_tracker"
 _TITLE: Final = b"VLLM::"
 """Of the processes that an engine consists of; others are helpers, which end when their work is done."""
 _LOOK_SECONDS: Final = 0.05
+
+
+def adopt() -> None:
+    """From now on a process of the engine whose parent dies is below this one all the same: a worker that loads weights
+    learns of that death only when it is done, minutes later. Raises OSError where the kernel refuses."""
+    tree.become_subreaper()
 
 
 def running() -> list[int]:
@@ -30,15 +36,14 @@ def kill() -> None:
     tree.send(running(), SIGKILL)
 
 
-def end(seconds: float, members: Sequence[int] = ()) -> list[int]:
-    """SIGKILL for all of them, until they are gone; returns those that are not within `seconds`. Blocking.
-
-    A worker whose parent has died is below this process no more: `members` are those that the engine had.
-    """
+def end(seconds: float) -> list[int]:
+    """SIGKILL for all of them, until they are gone; returns those that are not within `seconds`. Blocking."""
     deadline = time.monotonic() + seconds
-    while (left := [*running(), *filter(_is_member, members)]) and time.monotonic() < deadline:
+    while (left := running()) and time.monotonic() < deadline:
         tree.send(left, SIGKILL)
         time.sleep(_LOOK_SECONDS)
+    # Nobody waits for those that came here by the death of their parent.
+    tree.reap_but([child.pid for child in multiprocessing.active_children() if child.pid is not None])
     return left
 
 
