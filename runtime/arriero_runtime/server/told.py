@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from arriero_runtime.engine.protocol import AsgiApp, Message, Receive, Scope, Send
-from arriero_runtime.server import answers
+from arriero_runtime.server import answers, constraints
 from arriero_runtime.server.answers import INVALID, Refusal, kind_of
 from arriero_runtime.server.routes import MESSAGES
 
@@ -18,8 +18,7 @@ _SAYS_NOTHING: Final = b'"delta":{"role":"assistant","content":""}'
 time, be it that it failed; what the engine told follows at once."""
 _UNREADABLE: Final = "There was an error parsing the body"
 _INTERNAL: Final = "Internal server error"
-"""The application's words for a request that the engine gave up: with constraints, that is always on their account."""
-_CONSTRAINED: Final = re.compile(rb'"(response_format|structured_outputs|tools|text)"\s*:')
+"""The application's words for a request that the engine gave up: with a form for the answer, on its account."""
 _DETAIL: Final = re.compile(r"^  (\{.*\})$", re.MULTILINE)
 
 
@@ -44,7 +43,7 @@ class _Answer:
         self._receive = receive
         self._send = send
         self._dead = dead
-        self._request = b""
+        self._binding: str | None = None
         self._head: Message | None = None
         self._first = b""
         self._error: bytearray | None = None
@@ -53,8 +52,9 @@ class _Answer:
 
     async def receive(self) -> Message:
         message = await self._receive()
-        if message["type"] == "http.request" and not self._request:
-            self._request = message.get("body", b"")
+        if message["type"] == "http.request" and self._binding is None:
+            # The body itself may be large, and is not kept.
+            self._binding = constraints.binding(message.get("body", b""))
         return message
 
     def send(self, message: Message) -> Awaitable[None]:
@@ -106,10 +106,11 @@ class _Answer:
         message, param = _words(str(told.get("message") or "")), _param(told.get("param"))
         if status >= 500 and self._dead():
             return answers.engine_gone()
-        if status == 500 and message == _INTERNAL and (named := _CONSTRAINED.search(self._request)):
-            name = named[1].decode()
-            words = f"The engine gave the request up: what '{name}' asks for cannot be compiled or has no answer."
-            return Refusal(400, INVALID, words, extra={"param": name})
+        if status == 500 and message == _INTERNAL and self._binding:
+            words = (
+                f"The engine gave the request up: what '{self._binding}' asks for cannot be compiled or has no answer."
+            )
+            return Refusal(400, INVALID, words, extra={"param": self._binding})
         extra = {"param": param} if param else {}
         headers = {"retry-after": str(answers.RETRY_SECONDS)} if status in (429, 503) else {}
         return Refusal(status, kind_of(status), message or f"The request failed ({status}).", headers, extra)

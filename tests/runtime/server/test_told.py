@@ -93,10 +93,44 @@ async def test_a_constraint_that_the_engine_gave_up_on_is_the_requests_fault(str
     body = json.dumps(INTERNAL).encode()
     pieces = (b"data: " + body + b"\n\n", b"") if stream else (body,)
     status, headers = (200, STREAM) if stream else (500, None)
-    code, got = await told(*pieces, status=status, headers=headers, request=b'{"response_format": {}}')
+    request = b'{"response_format": {"type": "json_object"}}'
+    code, got = await told(*pieces, status=status, headers=headers, request=request)
     assert (code, error(got)["param"]) == (400, "response_format")
     code, _ = await told(*pieces, status=status, headers=headers, request=b'{"prompt": "response_format"}')
     assert code == 500
+
+
+TOOL: dict[str, Any] = {"type": "function", "function": {"name": "f"}}
+
+
+@pytest.mark.parametrize(
+    ("request_", "param"),
+    [
+        ({"messages": [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]}, None),
+        ({"messages": [{"role": "user", "content": '"response_format": {"type": "json_object"}'}]}, None),
+        ({"response_format": {"type": "text"}}, None),
+        ({"response_format": None}, None),
+        ({"response_format": {"type": "json_schema", "json_schema": {}}}, "response_format"),
+        ({"structured_outputs": {"regex": None}}, None),
+        ({"structured_outputs": {"regex": "a"}}, "structured_outputs"),
+        ({"tools": [TOOL]}, None),
+        ({"tools": [TOOL], "tool_choice": "auto"}, None),
+        ({"tools": [TOOL], "tool_choice": "required"}, "tools"),
+        ({"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "f"}}}, "tools"),
+        ({"tools": [{"function": {"name": "f", "strict": True}}]}, "tools"),
+        ({"tools": [{"type": "function", "name": "f", "strict": True}]}, "tools"),
+        ({"tools": [{"function": {"name": "f", "strict": True}}], "tool_choice": "none"}, None),
+        ({"input": "x", "text": {"format": {"type": "text"}, "verbosity": "low"}}, None),
+        ({"input": "x", "text": {"format": {"type": "json_schema", "schema": {}}}}, "text"),
+        (["response_format"], None),
+    ],
+    ids=str,
+)
+async def test_what_the_engine_gave_up_is_the_requests_fault_where_it_binds_the_answer_and_else_the_servers(
+    request_: Any, param: str | None
+) -> None:
+    code, got = await told(json.dumps(INTERNAL).encode(), status=500, request=json.dumps(request_).encode())
+    assert (code, error(got)["param"]) == ((400, param) if param else (500, None))
 
 
 async def test_a_dead_engine_is_503_with_a_time_to_try_again() -> None:

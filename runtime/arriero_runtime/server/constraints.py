@@ -1,0 +1,52 @@
+"""Which of a request's members binds its answer to a form: where the engine gives such a request up, it is on its
+account."""
+
+import json
+import re
+from typing import Any, Final
+
+_MEMBER: Final = re.compile(rb'"(?:response_format|structured_outputs|tools|format)"')
+_FREE: Final = (None, "text")
+"""Types of a format that bind nothing."""
+
+
+def binding(body: bytes) -> str:
+    """The member's name; empty for an answer that is free, and for a body that is no object."""
+    if not _MEMBER.search(body):
+        return ""
+    try:
+        request = json.loads(body)
+    except (ValueError, RecursionError):
+        return ""
+    return _binding(request) if isinstance(request, dict) else ""
+
+
+def _binding(request: dict[str, Any]) -> str:
+    if _is_bound(request.get("response_format")):
+        return "response_format"
+    outputs = request.get("structured_outputs")
+    if isinstance(outputs, dict) and any(value is not None for value in outputs.values()):
+        return "structured_outputs"
+    text = request.get("text")
+    if isinstance(text, dict) and _is_bound(text.get("format")):
+        return "text"
+    return "tools" if _has_bound_tools(request.get("tools"), request.get("tool_choice")) else ""
+
+
+def _is_bound(form: Any) -> bool:
+    return isinstance(form, dict) and form.get("type") not in _FREE
+
+
+def _has_bound_tools(tools: Any, choice: Any) -> bool:
+    """A call is forced, or one that comes by itself is to keep to its tool's schema."""
+    if not isinstance(tools, list) or choice == "none":
+        return False
+    return isinstance(choice, dict) or choice == "required" or any(map(_is_strict, tools))
+
+
+def _is_strict(tool: Any) -> bool:
+    """In chats `strict` stands inside of the function."""
+    if not isinstance(tool, dict):
+        return False
+    function = tool.get("function")
+    return tool.get("strict") is True or (isinstance(function, dict) and function.get("strict") is True)
