@@ -54,6 +54,14 @@ class AdapterRefused(Exception):
         self.reason = reason
 
 
+class EngineGone(Exception):
+    """The engine has died over what it was asked."""
+
+
+class EngineSilent(Exception):
+    """The engine lives and does not answer what it was asked; the text says for how long."""
+
+
 class Tokens(Protocol):
     """The tokens of a model, for prompts that are made of token ids."""
 
@@ -116,7 +124,8 @@ class Engine(Protocol):
 
     async def load_adapter(self, name: str, folder: Path) -> None:
         """Answer for `name` with the adapter in `folder`, also where the name had another. Requests under way keep
-        their weights. The folder is read again later. Raises AdapterRefused; then all is as before."""
+        their weights. The folder is read again later. Raises AdapterRefused, EngineSilent, EngineGone; then all is as
+        before."""
 
     def unload_adapter(self, name: str) -> None:
         """Answer no more for `name`. Requests under way go on."""
@@ -128,7 +137,7 @@ class Engine(Protocol):
         """End every request under way with an orderly last word, also with an engine that hangs."""
 
     async def stop(self, seconds: float) -> None:
-        """End the engine's processes, by force after `seconds`."""
+        """End the engine's processes, by force after `seconds`. Always ends itself, at most three times as late."""
 
 
 class EngineLoader(Protocol):

@@ -14,7 +14,7 @@ from arriero_api import reasons
 from arriero_api.contract import AdapterState, Failure, Registration
 from arriero_runtime.adapters.base import BaseModules
 from arriero_runtime.adapters.fit import check, refused
-from arriero_runtime.engine.protocol import AdapterRefused
+from arriero_runtime.engine.protocol import AdapterRefused, EngineGone, EngineSilent
 from arriero_runtime.failing import StartError
 from arriero_runtime.lifecycle import LifeCycle
 from arriero_runtime.server.entry import Entry
@@ -42,6 +42,8 @@ class Adapters:
         self._changed = asyncio.Event()
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._fetches = Fetches(self._leave)
+        self.unanswered = ""
+        """What a living engine left without an answer, in words; empty where it has answered all."""
 
     def apply(self, wanted: Sequence[Registration]) -> None:
         """Serve these adapters from now on; what is there already is not touched."""
@@ -77,6 +79,7 @@ class Adapters:
         """The engine is about to end: nothing of it is kept."""
         await self.close()
         self._place = self._base = self._leftovers = None
+        self.unanswered = ""
 
     async def close(self) -> None:
         """End what is under way."""
@@ -125,6 +128,9 @@ class Adapters:
                     await self._load(entry, place)
             except StartError as error:
                 self._failed(entry, error.failure)
+            except EngineGone as error:
+                log.warning("adapter %s: %s", entry.wanted.name, error)
+                return  # not this adapter's fault: whoever watches the engine tells it
             except Exception as error:
                 log.exception("adapter %s", entry.wanted.name)
                 self._failed(entry, refused("AdapterFetchFailed", f"{type(error).__name__}: {error}").failure)
@@ -153,6 +159,9 @@ class Adapters:
             await place.engine.load_adapter(wanted.name, found.folder)
         except AdapterRefused as error:
             raise refused(error.reason, f"the engine refuses it: {error}") from error
+        except EngineSilent as error:
+            self.unanswered = f"adapter {wanted.name}: {error}"
+            raise refused("AdapterFetchFailed", str(error)) from error
         entry.commit = found.commit
         before, entry.serving, entry.coming = entry.serving, found.folder, None
         if before != found.folder:

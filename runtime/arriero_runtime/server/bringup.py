@@ -21,7 +21,7 @@ from arriero_runtime.server.foretaste import Foretaste
 from arriero_runtime.server.names import Names
 from arriero_runtime.server.place import Place
 from arriero_runtime.server.routes import ANSWERS
-from arriero_runtime.server.warming import warm
+from arriero_runtime.server.warming import warm, while_alive
 from arriero_runtime.server.withdrawal import Withdrawal, Withdrawn, together
 from arriero_runtime.sources import obtain
 from arriero_runtime.threads import apart
@@ -59,6 +59,14 @@ class BringUp:
         if compiled is not None:
             await self._withdrawal.result(asyncio.to_thread(compiled.fill))
         engine = self.engine = await self._load(folder, model)
+        await self._withdrawal.result(while_alive(engine, self._warmed(engine, model, folder), self.life))
+        self.life.enter(Phase.READY)
+        if compiled is not None:
+            self._keeping = asyncio.ensure_future(asyncio.to_thread(compiled.keep))
+        return engine
+
+    async def _warmed(self, engine: Engine, model: Model, folder: Path) -> None:
+        """Whatever is asked of the engine before it serves."""
         _refuse_useless(engine)
         facts = self.dispatcher.facts
         facts.llama = await chat_of(engine, self.options.chat_format, facts.repository)
@@ -66,13 +74,9 @@ class BringUp:
         self.names.attach(engine)
         self.dispatcher.attach(engine)
         self.life.enter(Phase.WARMING, "asking for a first answer")
-        answer = await self._withdrawal.result(warm(engine))
-        self.dispatcher.facts.dimension = 0 if answer.blind is not None else len(answer.values)
-        await self._withdrawal.result(self._adapters(self._place(engine, model, folder)))
-        self.life.enter(Phase.READY)
-        if compiled is not None:
-            self._keeping = asyncio.ensure_future(asyncio.to_thread(compiled.keep))
-        return engine
+        answer = await warm(engine)
+        facts.dimension = 0 if answer.blind is not None else len(answer.values)
+        await self._adapters(self._place(engine, model, folder))
 
     async def _claimed(self, model: Model) -> Compiled | None:
         """The caches of what this model compiles, where they are kept for other pods; those of the model before are
@@ -171,6 +175,9 @@ class BringUp:
             self.life.progress("loading adapters")
         await adapters.attach(place)
         await adapters.settled()
+        if adapters.unanswered:
+            words = f"The engine answered a first question, but no more: {adapters.unanswered}."
+            raise start_error("EngineHung", words, Phase.WARMING)
 
     def _progress(self, words: str, percent: int) -> None:
         if self.life.phase is Phase.DOWNLOADING:

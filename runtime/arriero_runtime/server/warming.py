@@ -1,17 +1,37 @@
-"""Is the first answer one that a model with sound weights gives?"""
+"""Between loaded and ready: does the engine live, and is its first answer one that a model with sound weights gives?"""
 
 import asyncio
 import math
-from typing import Final
+from collections.abc import Coroutine
+from typing import Any, Final, TypeVar
 
 from arriero_api.contract import Phase
 from arriero_runtime.engine.protocol import Engine, FirstAnswer
 from arriero_runtime.failing import start_error
+from arriero_runtime.lifecycle import LifeCycle
+from arriero_runtime.server.pulse import death
+from arriero_runtime.server.withdrawal import end
+
+_T = TypeVar("_T")
 
 _BLIND_MARGIN: Final = 0.001
 """Far below what even random weights know."""
 _SECONDS: Final = 300.0
 """For one short answer, a compilation included."""
+
+
+async def while_alive(engine: Engine, work: Coroutine[Any, Any, _T], life: LifeCycle) -> _T:
+    """The work's result, unless the engine dies first, for which it might wait for ever. Raises StartError
+    (EngineDied)."""
+    working, dead = asyncio.ensure_future(work), asyncio.ensure_future(death(engine))
+    try:
+        await asyncio.wait({working, dead}, return_when=asyncio.FIRST_COMPLETED)
+        if working.done() and (working.exception() or not engine.errored):
+            return working.result()
+        raise start_error("EngineDied", "The engine ended before the model was ready.", life.phase)
+    finally:
+        await end(working)
+        await end(dead)
 
 
 async def warm(engine: Engine) -> FirstAnswer:

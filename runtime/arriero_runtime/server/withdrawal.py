@@ -44,7 +44,7 @@ class Withdrawal:
             return task.result()
         finally:
             withdrawn.cancel()
-            await _end(task)
+            await end(task)
 
 
 async def together(first: Coroutine[Any, Any, _T], second: Coroutine[Any, Any, None]) -> tuple[_T, None]:
@@ -53,11 +53,11 @@ async def together(first: Coroutine[Any, Any, _T], second: Coroutine[Any, Any, N
     try:
         return await asyncio.gather(one, other)
     finally:
-        await _end(one)
-        await _end(other)
+        await end(one)
+        await end(other)
 
 
-async def _end(task: "asyncio.Future[Any]") -> None:
+async def end(task: "asyncio.Future[Any]") -> None:
     """Cancel what still runs, and take note of its end."""
     task.cancel()
     await asyncio.wait({task})

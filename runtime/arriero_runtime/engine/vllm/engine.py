@@ -10,13 +10,15 @@ from typing import Any, Final, Self
 
 from arriero_api.pod import NO_PARSER
 from arriero_runtime.engine.protocol import AsgiApp, Counters, FirstAnswer, LoraCapacity
-from arriero_runtime.engine.vllm import adapters, media, processes, question, room, series, tokens
+from arriero_runtime.engine.vllm import adapters, media, patience, processes, question, room, series, tokens
 from arriero_runtime.engine.vllm.steps import StepCount
-from arriero_runtime.supervisor import tree
-from arriero_runtime.threads import apart
 
 _MESSAGE_ENDS: Final = ("<|eom_id|>", "<|eom|>")
 """Of Llama 3.1 and later, and of Llama 4."""
+_ADAPTER_SECONDS: Final = 600.0
+"""For one adapter, behind a step of the engine and others that are read from a slow volume."""
+_SCOPE_SECONDS: Final = 1.0
+"""For vLLM's tasks beside its application."""
 
 
 @dataclass
@@ -127,8 +129,7 @@ class VllmEngine:
 
     @property
     def errored(self) -> bool:
-        # A worker's death is told by vLLM only after it has waited for the others, which may be waiting for that one.
-        return bool(self._client.errored) or not all(tree.lives(pid) for pid in self._members)
+        return patience.has_died(self._client, self._members)
 
     def counters(self) -> Counters:
         held = int(self._client.output_processor.get_num_unfinished_requests())
@@ -146,7 +147,8 @@ class VllmEngine:
         served[:] = [BaseModelPath(name=name, model_path=root) for name in names]
 
     async def load_adapter(self, name: str, folder: Path) -> None:
-        await adapters.load(self._client, self._app.state.openai_serving_models, name, folder)
+        work = adapters.load(self._client, self._app.state.openai_serving_models, name, folder)
+        await patience.answered(work, lambda: self.errored, _ADAPTER_SECONDS)
 
     def unload_adapter(self, name: str) -> None:
         adapters.unload(self._app.state.openai_serving_models, name)
@@ -164,9 +166,8 @@ class VllmEngine:
     async def stop(self, seconds: float) -> None:
         self._members = []
         with contextlib.suppress(Exception):
-            await self._scope.aclose()
+            await asyncio.wait_for(self._scope.aclose(), _SCOPE_SECONDS)
         # It would take the wanted end of the engine's process for its death, and say so at length.
         if (handler := self._client.output_handler) is not None:
             handler.cancel()
-        await apart(self._client.shutdown, seconds)
-        await apart(processes.end, seconds)
+        await patience.end(self._client, seconds)

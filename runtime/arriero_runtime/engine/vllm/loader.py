@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import contextlib
 import logging
 import os
 from collections.abc import Sequence
@@ -10,14 +9,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from arriero_api.contract import Phase
-from arriero_runtime.engine.vllm import arguments, parsers, processes
+from arriero_runtime.engine.protocol import EngineGone, EngineSilent
+from arriero_runtime.engine.vllm import arguments, parsers, patience, processes
 from arriero_runtime.engine.vllm.engine import VllmEngine
 from arriero_runtime.engine.vllm.explain import explained_exception
 from arriero_runtime.engine.vllm.steps import StepCount
 from arriero_runtime.engine.vllm.wishes import Wishes
 from arriero_runtime.failing import start_error
 from arriero_runtime.model import Model
-from arriero_runtime.threads import apart
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +24,7 @@ log = logging.getLogger(__name__)
 _FAULTS_OF_CONFIGURATIONS: Final = ("ContextTooLong", "ModelUnsupported", "InvalidArguments")
 """What a configuration without its weights can prove. All else is told by the model itself, once it is whole."""
 _STOP_SECONDS: Final = 5.0
+_ATTACH_SECONDS: Final = 300.0
 
 
 class VllmLoader:
@@ -76,10 +76,10 @@ class VllmLoader:
             steps = StepCount()
             processes.adopt()
             client = await asyncio.to_thread(_start, args, steps)
-            return await VllmEngine.attach(client, args, steps)
+            return await _attached(client, args, steps)
         except Exception as error:
             log.exception("the engine did not start")
-            await apart(_clear_away, client)
+            await patience.end(client, _STOP_SECONDS)
             raise explained_exception(error, Phase.LOADING, args.quantization) from error
 
     def give_up(self) -> None:
@@ -96,13 +96,16 @@ class VllmLoader:
         return args
 
 
-def _clear_away(client: Any) -> None:
-    """What a failed start has left running."""
-    if client is not None:
-        with contextlib.suppress(Exception):
-            client.shutdown(_STOP_SECONDS)
-    if left := processes.end(_STOP_SECONDS):
-        log.warning("these processes of the engine cannot be ended: %s", left)
+async def _attached(client: Any, args: argparse.Namespace, steps: StepCount) -> VllmEngine:
+    """vLLM asks the engine's processes for this and that before it can serve."""
+    members = processes.members()
+    try:
+        attached = VllmEngine.attach(client, args, steps)
+        return await patience.answered(attached, lambda: patience.has_died(client, members), _ATTACH_SECONDS)
+    except EngineGone as error:
+        raise start_error("EngineDied", "The engine ended as soon as it was loaded.", Phase.LOADING) from error
+    except EngineSilent as error:
+        raise start_error("EngineHung", f"It is loaded, but {error}.", Phase.LOADING) from error
 
 
 def _configure(args: argparse.Namespace) -> None:

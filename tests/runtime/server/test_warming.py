@@ -1,0 +1,123 @@
+"""Between loaded and ready: an engine that dies or hangs there is told, whatever it was just asked."""
+
+import asyncio
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from arriero_api.contract import NameKind, Phase, Registration, Registrations
+from arriero_runtime.cli import ServeOptions
+from arriero_runtime.engine.protocol import EngineGone, EngineSilent, FirstAnswer, LoraCapacity
+from arriero_runtime.messages import Failed, Status
+from arriero_runtime.server import warming
+from tests.models.lora import adapter, write_tensors
+from tests.runtime.alone.harness import alone
+from tests.runtime.server.harness import Running, error_of, options_for, running
+from tests.runtime.server.scripted import ScriptedEngine
+
+CONFIGURATION = {"num_hidden_layers": 1, "hidden_size": 16, "num_attention_heads": 2, "num_key_value_heads": 2}
+
+
+class Mute(ScriptedEngine):
+    """FAKE: answers a first question, unless `deaf`, and leaves adapters without an answer, unless `says`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lora = LoraCapacity(max_rank=8, max_loaded=3)
+        self.asked = asyncio.Event()
+        self.deaf = False
+        self.says: Exception | None = None
+
+    async def first_answer(self) -> FirstAnswer:
+        if self.deaf:
+            await self._wait()
+        return await super().first_answer()
+
+    async def load_adapter(self, name: str, folder: Path) -> None:
+        if self.says:
+            raise self.says
+        await self._wait()
+
+    async def _wait(self) -> None:
+        self.asked.set()
+        await asyncio.Event().wait()
+
+
+def with_an_adapter(folder: Path) -> ServeOptions:
+    """Options for a model of one layer, whose file of names lists an adapter."""
+    options = options_for(folder)
+    model = folder / "model"
+    (model / "config.json").write_text(json.dumps(CONFIGURATION))
+    matrices = {f"model.layers.0.self_attn.{name}_proj.weight": (16, 16) for name in "qkvo"}
+    matrices["model.embed_tokens.weight"] = (32, 16)
+    write_tensors(model / "model.safetensors", matrices, random.Random(0))
+    adapter(model, folder / "support")
+    listed = Registration("support", NameKind.ADAPTER, f"file://{folder}/support")
+    options.registrations.write_text(Registrations((Registration("one", NameKind.MODEL), listed)).to_json())
+    return options
+
+
+def told(server: Running) -> list[tuple[str, Phase]]:
+    return [(message.failure.reason, message.failure.phase) for message in server.heard(Failed)]
+
+
+@pytest.mark.parametrize("deaf", [True, False], ids=["over the first question", "over an adapter"])
+async def test_an_engine_that_dies_before_ready_ends_the_start(tmp_path: Path, deaf: bool) -> None:
+    engine = Mute()
+    engine.deaf = deaf
+    async with running(with_an_adapter(tmp_path), ready=False, engine=engine) as server:
+        server.loader.go.set()
+        await asyncio.wait_for(engine.asked.wait(), 10)
+        engine.errored = True
+        assert await server.exit_code() == 1
+        assert told(server) == [("EngineDied", Phase.WARMING)]
+
+
+async def test_an_engine_that_says_itself_that_it_is_gone_never_becomes_ready(tmp_path: Path) -> None:
+    engine = Mute()
+    engine.says = EngineGone("the engine's processes have ended")
+    async with running(with_an_adapter(tmp_path), ready=False, engine=engine) as server:
+        server.loader.go.set()
+        await server.reach(Phase.WARMING)
+        engine.errored = True
+        assert await server.exit_code() == 1
+        assert told(server) == [("EngineDied", Phase.WARMING)]
+        assert all(message.status.phase is not Phase.READY for message in server.heard(Status))
+
+
+async def test_an_engine_that_leaves_an_adapter_without_an_answer_never_becomes_ready(tmp_path: Path) -> None:
+    engine = Mute()
+    engine.says = EngineSilent("the engine did not answer within 600 seconds")
+    async with running(with_an_adapter(tmp_path), ready=False, engine=engine) as server:
+        server.loader.go.set()
+        assert await server.exit_code() == 1
+        [failed] = server.heard(Failed)
+        assert (failed.failure.reason, failed.failure.phase) == ("EngineHung", Phase.WARMING)
+        assert "adapter support: the engine did not answer within 600 seconds" in failed.failure.message
+
+
+async def test_a_first_question_without_an_answer_ends_after_its_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warming, "_SECONDS", 0.2)
+    engine = Mute()
+    engine.deaf = True
+    async with running(options_for(tmp_path), ready=False, engine=engine) as server:
+        server.loader.go.set()
+        assert await server.exit_code() == 1
+        assert told(server) == [("NoUsableAnswer", Phase.WARMING)]
+
+
+async def test_where_clients_register_a_death_before_ready_answers_whoever_registers(tmp_path: Path) -> None:
+    engine = Mute()
+    engine.deaf = True
+    async with alone(tmp_path, engine=engine) as one:
+        registering = asyncio.ensure_future(one.register("mine"))
+        await asyncio.wait_for(engine.asked.wait(), 10)
+        engine.errored = True
+        refused = await asyncio.wait_for(registering, 10)
+        assert (refused.status_code, error_of(refused)["type"]) == (503, "EngineDied")
+        assert engine.stopped
+        assert one.phase is Phase.EMPTY
