@@ -113,14 +113,15 @@ def told(events: Iterable[Object]) -> Told:
 
 
 def _waiting(pods: Sequence[PodFacts]) -> Iterable[tuple[PodFacts, datetime]]:
-    """Pods that have a node and no sandbox there; pods without a node beside pods of another revision."""
-    revisions = {pod.revision for pod in pods if pod.live}
+    """Pods that have a node and no sandbox there; pods without a node beside one that has: it might be taken down for
+    them, also in a restart, in which all are of one revision."""
+    placed = any(pod.live and pod.scheduled for pod in pods)
     for pod in pods:
         if not pod.live or pod.running_since is not None or pod.sandboxed:
             continue
         if pod.scheduled and pod.waiting in ("", "ContainerCreating", "PodInitializing"):
             yield pod, pod.scheduled_at or pod.created
-        elif not pod.scheduled and pod.scheduling_reason == "Unschedulable" and len(revisions) > 1:
+        elif not pod.scheduled and pod.scheduling_reason == "Unschedulable" and placed:
             yield pod, pod.created
 
 

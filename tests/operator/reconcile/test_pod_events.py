@@ -1,7 +1,7 @@
 """What only Events tell of pods: volumes, sandboxes, and nodes that an autoscaler brings."""
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -120,7 +120,9 @@ ASKED = {
     "one that runs": ([running()], 60, False),
     "one of which the kubelet says why": ([pod(waiting="CreateContainerConfigError")], 60, False),
     "one without a node beside an old one": ([ready("a", OLD), UNPLACED], 0, True),
+    "one without a node beside one of a restart": ([ready("a"), UNPLACED], 0, True),
     "one without a node that replaces nothing": ([UNPLACED], 60, False),
+    "one without a node beside one that leaves": ([ready("a", OLD, deleting=True), UNPLACED], 60, False),
     "one that is being deleted": ([pod(deleting=True)], 60, False),
 }
 
@@ -221,12 +223,25 @@ def test_a_volume_that_cannot_be_attached_is_told_in_the_words_of_the_event(serv
     until(served, "tiny", "Ready", "True", "Ready")
 
 
+def change(kubectl: Kubectl) -> None:
+    """Another revision."""
+    patch_spec(kubectl, "tiny", NEXT)
+
+
+def restart(kubectl: Kubectl) -> None:
+    """The same revision once more."""
+    kubectl.run("rollout", "restart", "deployment/tiny")
+
+
 @pytest.mark.control_plane
-def test_an_autoscalers_promise_of_a_node_is_waited_for(kubectl: Kubectl, operator: MakeOperator) -> None:
+@pytest.mark.parametrize("begin", [pytest.param(change, marks=pytest.mark.full), restart], ids=["change", "restart"])
+def test_an_autoscalers_promise_of_a_node_is_waited_for(
+    kubectl: Kubectl, operator: MakeOperator, begin: Callable[[Kubectl], None]
+) -> None:
     with machine(kubectl, 1) as node:
         operator_on(operator, kubectl, node)
         pods = serve(kubectl, surgeWaitSeconds=15, surgeWaitMaxSeconds=30)
-        patch_spec(kubectl, "tiny", NEXT)
+        begin(kubectl)
         eventually(lambda: len(pods.live()) == 2)
         # Both may be of the same second: the new one is that without a node.
         (waiting,) = (pod for pod in pods.live() if not pod["spec"].get("nodeName"))

@@ -10,7 +10,7 @@ from arriero_api import labels
 from arriero_api.types import Rollout
 from arriero_operator.decide.rollout import AT_ONCE, SETTLED, SURGE, Method, method
 from arriero_operator.decide.turnover import Turnover
-from arriero_operator.facts import PodFacts
+from arriero_operator.facts import PodFacts, Told
 from tests.operator.reconcile.made import NEW, OLD, START, pod, ready, running, seen
 from tests.support.kubectl import Object
 
@@ -130,6 +130,11 @@ FLIPS = {
         [ready("a", holds=GPU), unplaced()],
         {"made": deployment(replicas=2, updatedReplicas=1)},
         True,
+    ),
+    "a restart, for which an autoscaler brings a node": (
+        [ready("a", holds=GPU), unplaced(told=Told(node_coming=True))],
+        {"made": deployment(replicas=2, updatedReplicas=1)},
+        False,
     ),
     "a scale-up, which replaces nothing": (
         [ready("a", holds=GPU), unplaced()],
