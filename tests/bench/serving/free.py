@@ -28,7 +28,7 @@ def ours(folder: Path, model: Path, engine: Sequence[str]) -> Process:
     names = folder / "registrations.json"
     names.write_text(Registrations((Registration(NAME, NameKind.MODEL),)).to_json())
     own = (f"--model=file://{model}", f"--registrations={names}", f"--cache-dir={folder}", f"--state-dir={folder}")
-    where = ("--host=127.0.0.1", f"--port={port}", f"--control-port={free_port()}")
+    where = ("--host=127.0.0.1", f"--port={port}", f"--control-port={free_port()}", "--endpoint-delay-seconds=0")
     command = (*_PROGRAM, "ours", "serve", *own, *where, "--", "--enforce-eager", *engine)
     return Process(folder, port, command, _environment())
 
