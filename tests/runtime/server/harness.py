@@ -2,8 +2,9 @@
 
 import asyncio
 import json
+import random
 import socket
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -16,12 +17,14 @@ from arriero_runtime.channel import Channel, pair
 from arriero_runtime.messages import Message, Status
 from arriero_runtime.server.cause import Cause
 from arriero_runtime.server.serving import Serving
+from tests.models.lora import write_tensors
 from tests.runtime.server.scripted import ScriptedEngine, ScriptedLoader
 from tests.support.eventually import eventually_async
 
 M = TypeVar("M", bound=Message)
 NO_TENSORS = (2).to_bytes(8, "little") + b"{}"
 """The shortest whole safetensors file."""
+LAYERED = {"num_hidden_layers": 1, "hidden_size": 16, "num_attention_heads": 2, "num_key_value_heads": 2}
 
 
 def free_port() -> int:
@@ -36,6 +39,16 @@ def model_folder(parent: Path) -> Path:
     folder.mkdir()
     (folder / "config.json").write_text("{}")
     (folder / "model.safetensors").write_bytes(NO_TENSORS)
+    return folder
+
+
+def layered_model(parent: Path) -> Path:
+    """As `model_folder`, with a configuration and tensors of one layer, so that an adapter can be made for it."""
+    folder = model_folder(parent)
+    (folder / "config.json").write_text(json.dumps(LAYERED))
+    matrices = {f"model.layers.0.self_attn.{name}_proj.weight": (16, 16) for name in "qkvo"}
+    matrices["model.embed_tokens.weight"] = (32, 16)
+    write_tensors(folder / "model.safetensors", matrices, random.Random(0))
     return folder
 
 
@@ -131,13 +144,15 @@ class Running:
             yield lines
 
 
-def options_for(tmp_path: Path, extra: Sequence[str] = ()) -> cli.ServeOptions:
+def options_for(
+    tmp_path: Path, extra: Sequence[str] = (), folder: Callable[[Path], Path] = model_folder
+) -> cli.ServeOptions:
     """A model in a folder, the name "one", no endpoint delay."""
     file = tmp_path / "registrations.json"
     write_names(file, "one")
     own = ["--host", "127.0.0.1", "--port", str(free_port()), "--endpoint-delay-seconds", "0"]
     places = ["--registrations", str(file), "--cache-dir", str(tmp_path)]
-    return cli.parse(["serve", "--model", f"file://{model_folder(tmp_path)}", *own, *places, *extra])
+    return cli.parse(["serve", "--model", f"file://{folder(tmp_path)}", *own, *places, *extra])
 
 
 @asynccontextmanager

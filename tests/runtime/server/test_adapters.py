@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import random
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -27,12 +26,11 @@ from arriero_runtime.server import adapters, leftovers
 from arriero_runtime.sources.adapters import obtain
 from arriero_runtime.sources.space import LIMIT_VARIABLE
 from tests.hub import Fault, Hub
-from tests.models.lora import adapter, write_tensors
-from tests.runtime.server.harness import Running, options_for, running
+from tests.models.lora import adapter
+from tests.runtime.server.harness import LAYERED, Running, layered_model, options_for, running
 from tests.runtime.server.scripted import ScriptedEngine
 from tests.support.eventually import eventually_async
 
-CONFIGURATION = {"num_hidden_layers": 1, "hidden_size": 16, "num_attention_heads": 2, "num_key_value_heads": 2}
 OWN = Registration("one", NameKind.MODEL)
 REPOSITORY = "somebody/support"
 
@@ -61,13 +59,8 @@ def write(path: Path, *entries: Registration) -> Registrations:
 
 def prepare(folder: Path) -> tuple[ServeOptions, ScriptedEngine]:
     """A model of one layer; an engine that holds three adapters of rank 8."""
-    options, engine = options_for(folder), ScriptedEngine()
+    options, engine = options_for(folder, folder=layered_model), ScriptedEngine()
     engine.lora = LoraCapacity(max_rank=8, max_loaded=3)
-    model = folder / "model"
-    (model / "config.json").write_text(json.dumps(CONFIGURATION))
-    matrices = {f"model.layers.0.self_attn.{name}_proj.weight": (16, 16) for name in "qkvo"}
-    matrices["model.embed_tokens.weight"] = (32, 16)
-    write_tensors(model / "model.safetensors", matrices, random.Random(0))
     return options, engine
 
 
@@ -369,7 +362,7 @@ def test_an_adapter_that_has_no_room_in_the_cache_is_told_with_the_field_to_chan
 ) -> None:
     monkeypatch.setenv(LIMIT_VARIABLE, "1048576")
     (tmp_path / "model").mkdir()
-    (tmp_path / "model" / "config.json").write_text(json.dumps(CONFIGURATION))
+    (tmp_path / "model" / "config.json").write_text(json.dumps(LAYERED))
     hub.add_repo(REPOSITORY, adapter(tmp_path / "model", tmp_path / "a"))
     with pytest.raises(StartError) as caught:
         obtain(entry("support", f"hf://{REPOSITORY}"), "hf://a/b", tmp_path / "cache")
@@ -402,7 +395,7 @@ def test_what_the_hub_refuses_has_a_reason_of_adapters(
 
 def test_a_fetched_commit_is_not_asked_for_again(tmp_path: Path, hub: Hub) -> None:
     (tmp_path / "model").mkdir()
-    (tmp_path / "model" / "config.json").write_text(json.dumps(CONFIGURATION))
+    (tmp_path / "model" / "config.json").write_text(json.dumps(LAYERED))
     commit = hub.add_repo(REPOSITORY, adapter(tmp_path / "model", tmp_path / "a"))
     place = obtain(entry("support", f"hf://{REPOSITORY}", commit), "hf://a/b", tmp_path)
     asked = len(hub.requests)
@@ -418,7 +411,7 @@ def test_a_branch_is_served_as_it_was_while_the_hub_is_away(
     """A container that starts anew has its adapters back although the hub does not answer."""
     monkeypatch.setattr("arriero_runtime.sources.hub._PAUSES_SECONDS", ())
     (tmp_path / "model").mkdir()
-    (tmp_path / "model" / "config.json").write_text(json.dumps(CONFIGURATION))
+    (tmp_path / "model" / "config.json").write_text(json.dumps(LAYERED))
     hub.add_repo(REPOSITORY, adapter(tmp_path / "model", tmp_path / "a"), branch="teams/one")
     wanted = entry("support", f"hf://{REPOSITORY}", "teams/one")
     place = obtain(wanted, "hf://a/b", tmp_path)
@@ -429,7 +422,7 @@ def test_a_branch_is_served_as_it_was_while_the_hub_is_away(
 
 
 def test_a_folder_on_the_models_own_claim_is_used_in_place(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text(json.dumps(CONFIGURATION))
+    (tmp_path / "config.json").write_text(json.dumps(LAYERED))
     adapter(tmp_path, tmp_path / "claim" / "adapters" / "a")
     wanted = entry("support", "pvc://models/adapters/a")
     found = obtain(wanted, "pvc://models/base", tmp_path, tmp_path / "claim")

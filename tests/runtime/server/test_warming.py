@@ -1,8 +1,6 @@
 """Between loaded and ready: an engine that dies or hangs there is told, whatever it was just asked."""
 
 import asyncio
-import json
-import random
 from pathlib import Path
 
 import pytest
@@ -12,12 +10,10 @@ from arriero_runtime.cli import ServeOptions
 from arriero_runtime.engine.protocol import EngineGone, EngineSilent, FirstAnswer, LoraCapacity
 from arriero_runtime.messages import Failed, Status
 from arriero_runtime.server import warming
-from tests.models.lora import adapter, write_tensors
+from tests.models.lora import adapter
 from tests.runtime.alone.harness import alone
-from tests.runtime.server.harness import Running, error_of, options_for, running
+from tests.runtime.server.harness import Running, error_of, layered_model, options_for, running
 from tests.runtime.server.scripted import ScriptedEngine
-
-CONFIGURATION = {"num_hidden_layers": 1, "hidden_size": 16, "num_attention_heads": 2, "num_key_value_heads": 2}
 
 
 class Mute(ScriptedEngine):
@@ -47,13 +43,8 @@ class Mute(ScriptedEngine):
 
 def with_an_adapter(folder: Path) -> ServeOptions:
     """Options for a model of one layer, whose file of names lists an adapter."""
-    options = options_for(folder)
-    model = folder / "model"
-    (model / "config.json").write_text(json.dumps(CONFIGURATION))
-    matrices = {f"model.layers.0.self_attn.{name}_proj.weight": (16, 16) for name in "qkvo"}
-    matrices["model.embed_tokens.weight"] = (32, 16)
-    write_tensors(model / "model.safetensors", matrices, random.Random(0))
-    adapter(model, folder / "support")
+    options = options_for(folder, folder=layered_model)
+    adapter(folder / "model", folder / "support")
     listed = Registration("support", NameKind.ADAPTER, f"file://{folder}/support")
     options.registrations.write_text(Registrations((Registration("one", NameKind.MODEL), listed)).to_json())
     return options

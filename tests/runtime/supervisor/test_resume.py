@@ -30,7 +30,6 @@ def test_a_download_goes_on_in_the_next_container(
     hub: Hub, start: Starter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HF_ENDPOINT", hub.url)
-    monkeypatch.setenv("SCRIPTED_LOAD_SECONDS", "0")
     names = tmp_path / "names.json"
     names.write_text('{"schemaVersion": 1, "names": [{"name": "one", "kind": "Model"}]}')
 
