@@ -18,6 +18,7 @@ from arriero_operator.kube.adapter import PAGE
 from arriero_operator.kube.credentials import Credentials
 from arriero_operator.kube.protocol import MODELS, Kind, Object
 from arriero_operator.owners import key_of
+from arriero_operator.queue import Enqueue
 from arriero_operator.watches import Watches
 
 LOGIN_LASTS: Final = timedelta(minutes=10)
@@ -38,7 +39,7 @@ Handler = Callable[..., Awaitable[None]]
 
 async def watch(
     cache: Cache,
-    enqueue: Callable[[Key], None],
+    enqueue: Enqueue,
     credentials: Credentials,
     namespaces: tuple[str, ...],
     watched: Callable[[str], None],
@@ -79,11 +80,12 @@ def take(kind: Kind, event_type: str | None, obj: Object, cache: Cache) -> Key |
     return key_of(kind, obj)
 
 
-def _handler(kind: Kind, cache: Cache, enqueue: Callable[[Key], None], watched: Callable[[str], None]) -> Handler:
+def _handler(kind: Kind, cache: Cache, enqueue: Enqueue, watched: Callable[[str], None]) -> Handler:
     async def seen(*, event: kopf.RawEvent, **_: Any) -> None:
         watched(kind.kind)
         if key := take(kind, event["type"], dict(event["object"]), cache):
-            enqueue(key)
+            # A list tells of everything, and little of that is a change.
+            enqueue(key, routine=event["type"] is None)
 
     return seen
 

@@ -2,20 +2,21 @@
 
 A key is reconciled by one worker at a time. Adding a key that waits changes only its time (the earliest wins); adding a
 key that is being reconciled makes it run once more afterwards. A change does not wait for the back-off of a key that
-has failed, but for the first step of it, so that a storm of changes hammers nobody, and for what the error asked for.
-Time is the event loop's clock.
+has failed, but for the first step of it, so that a storm of changes hammers nobody, and for what the error asked for;
+nor for those that are only looked at once more, of which there may be thousands, nor for reconciles that wait
+(`slots`). Time is the event loop's clock.
 """
 
 import asyncio
-import heapq
-import itertools
 import logging
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from arriero_operator.keys import Key
+from arriero_operator.lines import Waiting
+from arriero_operator.slots import SLOW, Slots
 
 _log = logging.getLogger(__name__)
 
@@ -43,6 +44,13 @@ One with an attribute `retry_after` (seconds) is not followed by another try bef
 """
 
 
+class Enqueue(Protocol):
+    """The queue's `add`, for those that know of no time."""
+
+    def __call__(self, key: Key, *, routine: bool = ...) -> None:
+        """`routine`: nothing is known to have changed, it is only to be looked at once more."""
+
+
 class Observer(Protocol):
     """Who counts what the queue does."""
 
@@ -62,37 +70,38 @@ class Queue:
         longest: float = LONGEST_RUN,
     ) -> None:
         self._reconcile = reconcile
-        self._workers = workers
         self._observer = observer
         self._jitter = jitter
         self._longest = longest
-        self._due: dict[Key, float] = {}
+        self._slots = Slots(workers)
+        self._waiting = Waiting(self._slots)
+        self._again: dict[Key, dict[bool, float]] = {}
+        """When keys that are being reconciled are to run once more, by whether that is routine."""
         self._not_before: dict[Key, float] = {}
-        self._heap: list[tuple[float, int, Key]] = []
-        self._order = itertools.count()
         self._running: dict[Key, float] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._failures: dict[Key, int] = {}
         self._changed = asyncio.Event()
         self._broken: BaseException | None = None
 
-    def add(self, key: Key, after: float = 0.0) -> None:
+    def add(self, key: Key, after: float = 0.0, *, routine: bool = False) -> None:
         """Reconcile `key` in `after` seconds, or earlier when that was already asked for.
 
-        Later only where its last try has failed a moment ago, or with an error that asked for more time.
+        Later only where its last try has failed a moment ago, or with an error that asked for more time. `routine`: it
+        is only to be looked at once more, which any change may overtake.
         """
         due = max(asyncio.get_running_loop().time() + after, self._not_before.get(key, 0.0))
-        if self._due.get(key, float("inf")) <= due:
-            return
-        self._due[key] = due
         if key not in self._running:
-            self._push(key)
+            self._place(key, due, routine)
+            return
+        again = self._again.setdefault(key, {})
+        again[routine] = min(due, again.get(routine, due))
 
     async def run(self) -> None:
         """Work until cancelled; reconciles that are under way are then cancelled and awaited."""
         try:
             while True:
-                while len(self._tasks) < self._workers and (key := self._pop()) is not None:
+                while (key := self._pop()) is not None:
                     self._begin(key)
                 await self._wait()
                 if self._broken:
@@ -106,13 +115,13 @@ class Queue:
     def depth(self) -> int:
         """How many keys wait for a worker and are due."""
         now = asyncio.get_running_loop().time()
-        return sum(due <= now for due in self._due.values())
+        return len({key for key, due in self._times() if due <= now})
 
     @property
     def oldest_wait(self) -> float:
         """For how many seconds the longest waiting due key has waited."""
         now = asyncio.get_running_loop().time()
-        return max(0.0, now - min(self._due.values(), default=now))
+        return max(0.0, now - min((due for _, due in self._times()), default=now))
 
     @property
     def running(self) -> int:
@@ -125,42 +134,44 @@ class Queue:
         now = asyncio.get_running_loop().time()
         return now - min(self._running.values(), default=now)
 
-    def _push(self, key: Key) -> None:
-        heapq.heappush(self._heap, (self._due[key], next(self._order), key))
+    def _times(self) -> Iterator[tuple[Key, float]]:
+        yield from self._waiting.times()
+        for key, again in self._again.items():
+            yield key, min(again.values())
+
+    def _place(self, key: Key, due: float, routine: bool) -> None:
+        self._waiting.put(key, due, routine)
         self._changed.set()
 
     def _pop(self) -> Key | None:
-        """The next key that is due; entries that were overtaken by an earlier one are thrown away."""
-        now = asyncio.get_running_loop().time()
-        while self._heap:
-            due, _, key = self._heap[0]
-            if key in self._running or self._due.get(key) != due:
-                heapq.heappop(self._heap)
-            elif due > now:
-                return None
-            else:
-                heapq.heappop(self._heap)
-                del self._due[key]
-                self._not_before.pop(key, None)
-                return key
-        return None
+        """The next key that is due and for which there is a slot."""
+        key = self._waiting.take(asyncio.get_running_loop().time())
+        if key is not None:
+            self._not_before.pop(key, None)
+        return key
 
     async def _wait(self) -> None:
         """Until something was added or ended, or the next delayed key is due."""
         self._changed.clear()
-        busy = len(self._tasks) >= self._workers
-        deadline = None if busy or not self._heap else self._heap[0][0]
         try:
-            async with asyncio.timeout_at(deadline):
+            async with asyncio.timeout_at(self._waiting.soonest()):
                 await self._changed.wait()
         except TimeoutError:
             return
 
     def _begin(self, key: Key) -> None:
-        self._running[key] = asyncio.get_running_loop().time()
+        loop = asyncio.get_running_loop()
+        self._running[key] = loop.time()
+        self._slots.begin(key)
         task = asyncio.create_task(self._work(key), name=f"reconcile {key[0]}/{key[1]}")
         self._tasks.add(task)
         task.add_done_callback(self._ended)
+        slow = loop.call_later(SLOW, self._overstays, key)
+        task.add_done_callback(lambda _: slow.cancel())
+
+    def _overstays(self, key: Key) -> None:
+        self._slots.overstay(key)
+        self._changed.set()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -178,11 +189,15 @@ class Queue:
             outcome = TimeoutError(f"not done within {self._longest:g} s") if bound.expired() else error
         except Exception as error:
             outcome = error
-        finally:
-            began = self._running.pop(key)
-        self._settle(key, outcome, asyncio.get_running_loop().time() - began)
-        if key in self._due:
-            self._push(key)
+        except asyncio.CancelledError:
+            self._running.pop(key)
+            raise
+        seconds = asyncio.get_running_loop().time() - self._running[key]
+        self._settle(key, outcome, seconds)
+        del self._running[key]
+        self._slots.end(key, seconds)
+        for routine, due in self._again.pop(key, {}).items():
+            self._place(key, due, routine)
 
     def _settle(self, key: Key, outcome: Result | Exception, seconds: float) -> None:
         """The one place that decides what follows a reconcile."""
@@ -214,9 +229,8 @@ class Queue:
 
     def _hold(self, key: Key, seconds: float) -> None:
         """Nothing runs the key before, neither what was asked for while it ran."""
-        self._not_before[key] = asyncio.get_running_loop().time() + seconds
-        if key in self._due:
-            self._due[key] = max(self._due[key], self._not_before[key])
+        until = self._not_before[key] = asyncio.get_running_loop().time() + seconds
+        self._again[key] = {routine: max(due, until) for routine, due in self._again.get(key, {}).items()}
 
     def _backoff(self, key: Key) -> float:
         """Seconds until the next try: doubled with each failure up to the cap, then between half and all of it."""

@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
 from arriero_operator.cache import CACHED, Cache
-from arriero_operator.keys import Key
 from arriero_operator.kube.errors import KubeError, NotFound
 from arriero_operator.kube.protocol import MODELS, Kind, Kube, Object
 from arriero_operator.owners import key_of
+from arriero_operator.queue import Enqueue
 
 _log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ class Resync:
         self,
         kube: Kube,
         cache: Cache,
-        enqueue: Callable[[Key], None],
+        enqueue: Enqueue,
         namespaces: tuple[str, ...],
         repaired: Callable[[str], None],
         jitter: Callable[[], float] = random.random,
@@ -56,7 +56,7 @@ class Resync:
             for namespace in self._namespaces:
                 for obj in await self._kube.list(kind, namespace, self._selector(kind)):
                     self._cache.put(kind, obj)
-                    self._touch(kind, obj)
+                    self._touch(kind, obj, routine=kind is not MODELS or not _changed(obj))
         self.synced = True
         _log.info("Caches filled", extra={kind.plural: self._cache.count(kind) for kind in CACHED})
 
@@ -84,7 +84,7 @@ class Resync:
             for namespace in self._namespaces:
                 await self._repair(kind, namespace)
         for model in self._cache.models():
-            self._touch(MODELS, model)
+            self._touch(MODELS, model, routine=True)
 
     async def _repair_relisted(self) -> None:
         self._asked.clear()
@@ -138,11 +138,17 @@ class Resync:
             "Watch had lost a change",
             extra={"kind": kind.kind, "namespace": obj["metadata"]["namespace"], "object": obj["metadata"]["name"]},
         )
-        self._touch(kind, obj)
+        self._touch(kind, obj, routine=False)
 
-    def _touch(self, kind: Kind, obj: Object) -> None:
+    def _touch(self, kind: Kind, obj: Object, *, routine: bool) -> None:
         if key := key_of(kind, obj):
-            self._enqueue(key)
+            self._enqueue(key, routine=routine)
 
     def _selector(self, kind: Kind) -> str:
         return "" if kind is MODELS else self._cache.selector
+
+
+def _changed(model: Object) -> bool:
+    """Whether the spec was changed while no operator worked."""
+    seen = (model.get("status") or {}).get("observedGeneration")
+    return bool(seen != model["metadata"].get("generation"))

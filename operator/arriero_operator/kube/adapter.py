@@ -18,7 +18,8 @@ from arriero_operator.kube.protocol import EVENTS, Kind, Object, Objects
 from arriero_operator.kube.retrying import Failure, wait_before_retry
 
 REQUEST_TIMEOUT: Final = 30.0
-"""Seconds for one attempt; with all retries a call ends within three minutes at the very worst."""
+"""Seconds for one attempt: an admission webhook may take as long, and what it says is worth to be known. No other one
+begins after `retrying.PATIENCE`."""
 CONNECT_TIMEOUT: Final = 10.0
 PAGE: Final = 200
 """Objects of one list that are in memory at once, as text and read."""
@@ -183,7 +184,8 @@ class ApiServer:
         url = f"{self._configuration.host}{path}" + (f"?{urlencode(query)}" if query else "")
         headers = {"Accept": accept, "Content-Type": content, "User-Agent": "arriero-operator"}
         resource = kind.plural if kind else "other"
-        attempt, refreshed = 0, False
+        loop, attempt, refreshed = asyncio.get_running_loop(), 0, False
+        began = loop.time()
         while True:
             attempt += 1
             outcome = await self._attempt(method, url, headers, body, verb or method, resource)
@@ -193,7 +195,8 @@ class ApiServer:
                 refreshed = True
                 self._configuration = await self._credentials.load()
                 continue
-            wait = wait_before_retry(outcome.failure, attempt, repeatable=method != "POST")
+            elapsed = loop.time() - began
+            wait = wait_before_retry(outcome.failure, attempt, repeatable=method != "POST", elapsed=elapsed)
             if wait is None:
                 raise outcome.error
             await asyncio.sleep(wait)

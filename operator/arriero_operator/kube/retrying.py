@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 ATTEMPTS: Final = 5
-LONGEST_WAIT: Final = 10.0
-"""Seconds; a server that asks for more patience than this is reported as Throttled, and the queue waits instead."""
+PATIENCE: Final = 5.0
+"""Seconds after which no attempt begins: the queue has all the time, and who waits in between learns what is wrong.
+A server that asks for more is reported as Throttled."""
 FIRST_WAIT: Final = 0.2
 
 _TRANSIENT: Final = frozenset({429, 500, 502, 503, 504})
@@ -27,9 +28,16 @@ class Failure:
 
 
 def wait_before_retry(
-    failure: Failure, attempt: int, *, repeatable: bool, jitter: Callable[[], float] = random.random
+    failure: Failure,
+    attempt: int,
+    *,
+    repeatable: bool,
+    elapsed: float = 0.0,
+    jitter: Callable[[], float] = random.random,
 ) -> float | None:
-    """Seconds to wait before the next attempt, or None to give up. `attempt` counts from 1.
+    """Seconds to wait before the next attempt, or None to give up.
+
+    `attempt` counts from 1; the first one began `elapsed` seconds ago.
 
     A request that is not repeatable (a create) is tried again only where the server surely did nothing.
     """
@@ -38,7 +46,6 @@ def wait_before_retry(
     untouched = failure.unsent or failure.code == 429
     if not repeatable and not untouched:
         return None
-    if failure.retry_after > LONGEST_WAIT:
-        return None
     backoff: float = FIRST_WAIT * 2 ** (attempt - 1)
-    return max(failure.retry_after, backoff * (0.5 + 0.5 * jitter()))
+    wait = max(failure.retry_after, backoff * (0.5 + 0.5 * jitter()))
+    return wait if elapsed + wait <= PATIENCE else None

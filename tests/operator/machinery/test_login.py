@@ -30,7 +30,7 @@ async def watching(kubeconfig: Path, namespace: str, keys: list[Key]) -> AsyncIt
     task = asyncio.create_task(
         edge.watch(
             Cache(),
-            keys.append,
+            lambda key, routine=False: keys.append(key),
             Credentials(kubeconfig),
             (namespace,),
             lambda kind: None,

@@ -115,7 +115,7 @@ def test_a_key_that_changes_while_it_is_reconciled_runs_exactly_once_more_and_ne
 
 
 def test_no_more_keys_run_at_once_than_there_are_workers() -> None:
-    work = Work(seconds=1)
+    work = Work(seconds=0.9)
 
     async def script(queue: Queue) -> None:
         for number in range(10):

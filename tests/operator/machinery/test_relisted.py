@@ -39,7 +39,7 @@ def play(server: Server, script: Callable[[Resync, Cache], None]) -> list[str]:
         cache.put(PODS, make(PODS, name, 1))
 
     async def main() -> None:
-        resync = Resync(server, cache, lambda key: None, (), lambda kind: None)  # type: ignore[arg-type]
+        resync = Resync(server, cache, lambda key, routine=False: None, (), lambda kind: None)  # type: ignore[arg-type]
         running = asyncio.create_task(resync.run())
         script(resync, cache)
         await asyncio.sleep(PERIOD / 2)
@@ -86,6 +86,6 @@ async def test_a_model_of_another_operator_that_is_gone_is_forgotten_where_its_n
     for obj in foreign:
         cache.put(MODELS, obj)
         assert cache.has(MODELS, obj)
-    resync = Resync(Server(), cache, lambda key: None, ("compared",), lambda kind: None)  # type: ignore[arg-type]
+    resync = Resync(Server(), cache, lambda key, routine=False: None, ("compared",), lambda kind: None)  # type: ignore[arg-type]
     await resync.repair()
     assert [cache.has(MODELS, obj) for obj in foreign] == [False, True]

@@ -22,7 +22,14 @@ class Watchless:
         self.keys: list[Key] = []
         self.repaired: list[str] = []
         cached = CachedKube(kube, self.cache)
-        self.resync = Resync(cached, self.cache, self.keys.append, (namespace,), self.repaired.append)
+        self.changes: list[Key] = []
+        """Those of the keys that are not only to be looked at once more."""
+        self.resync = Resync(cached, self.cache, self._enqueue, (namespace,), self.repaired.append)
+
+    def _enqueue(self, key: Key, *, routine: bool = False) -> None:
+        self.keys.append(key)
+        if not routine:
+            self.changes.append(key)
 
 
 def child(namespace: str, **data: str) -> Object:
@@ -55,16 +62,35 @@ async def test_the_first_filling_knows_everything_and_wakes_every_owner(kube: Ap
     assert set(world.keys) == {(namespace, "m")}
 
 
+async def test_at_the_start_a_model_that_was_changed_meanwhile_does_not_wait_for_those_at_rest(
+    kube: ApiServer, namespace: str
+) -> None:
+    for name in ("m", "rest"):
+        made = model(namespace)
+        made["metadata"]["name"] = name
+        made = await kube.create(MODELS, made)
+        status = {"metadata": {"namespace": namespace, "name": name}, "status": {"observedGeneration": 1}}
+        await kube.apply(MODELS, status, manager="arriero", subresource="status")
+    await kube.merge_patch(MODELS, namespace, "m", {"spec": {"replicas": 2}})
+    await kube.create(CONFIG_MAPS, child(namespace))
+    world = Watchless(kube, namespace)
+    await world.resync.prime()
+    assert world.changes == [(namespace, "m")]
+    assert (namespace, "rest") in world.keys
+
+
 async def test_a_lost_deletion_is_noticed(kube: ApiServer, namespace: str) -> None:
     created = await kube.create(CONFIG_MAPS, child(namespace))
     world = Watchless(kube, namespace)
     await world.resync.prime()
     world.keys.clear()
+    world.changes.clear()
     await kube.delete(CONFIG_MAPS, namespace, "c", uid=created["metadata"]["uid"])
     await world.resync.repair()
     assert world.cache.get(CONFIG_MAPS, namespace, "c") is None
     assert world.repaired == ["ConfigMap"]
     assert world.keys == [(namespace, "m")]
+    assert world.changes == [(namespace, "m")]
 
 
 async def test_a_lost_change_and_a_lost_creation_are_fetched(kube: ApiServer, namespace: str) -> None:
@@ -89,9 +115,11 @@ async def test_where_nothing_was_lost_nothing_is_fetched_but_every_model_is_look
     world = Watchless(kube, namespace)
     await world.resync.prime()
     world.keys.clear()
+    world.changes.clear()
     await world.resync.repair()
     assert world.repaired == []
     assert world.keys == [(namespace, "m")]
+    assert world.changes == []
 
 
 async def test_what_the_operator_writes_it_sees_at_once(kube: ApiServer, namespace: str) -> None:

@@ -1,5 +1,6 @@
 """The adapter when the API server is troubled; that is a fake here, because a real one cannot be told to fail."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,14 +21,17 @@ OBJECT: Object = {"metadata": {"namespace": "n", "name": "a"}}
 
 @dataclass
 class FakeApi:
-    """Answers with the planned status codes, one a request, then with 200; remembers the tokens."""
+    """Answers with the planned status codes, one a request, then with 200, each after `slow` seconds; remembers the
+    tokens."""
 
     codes: list[int] = field(default_factory=list)
     retry_after: str = ""
+    slow: float = 0.0
     tokens: list[str] = field(default_factory=list)
 
     async def answer(self, request: web.Request) -> web.Response:
         self.tokens.append(request.headers.get("Authorization", ""))
+        await asyncio.sleep(self.slow)
         code = self.codes.pop(0) if self.codes else 200
         headers = {"Retry-After": self.retry_after} if self.retry_after and code >= 400 else {}
         body = OBJECT if code == 200 else {"kind": "Status", "message": f"planned {code}"}
@@ -139,9 +143,27 @@ def test_what_the_server_asks_for_is_the_least_wait() -> None:
     assert wait_before_retry(Failure(429, retry_after=3), 1, repeatable=False, jitter=lambda: 0.0) == 3
 
 
+async def test_a_request_that_has_taken_long_is_not_tried_again_by_whoever_waits_for_it(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retrying, "PATIENCE", 0.2)
+    fake = FakeApi([500] * 100, slow=0.3)
+    with pytest.raises(Unavailable, match="planned 500"):
+        await (await start(fake)).apply(CONFIG_MAPS, OBJECT, manager="arriero")
+    assert len(fake.tokens) == 1
+
+
 def test_waits_double() -> None:
     waits = [wait_before_retry(Failure(500), n, repeatable=True, jitter=lambda: 1.0) for n in range(1, 6)]
     assert waits == [0.2, 0.4, 0.8, 1.6, None]
+
+
+def test_no_attempt_begins_after_the_patience_of_a_request() -> None:
+    found = [
+        wait_before_retry(failure, 1, repeatable=True, elapsed=elapsed, jitter=lambda: 1.0)
+        for failure, elapsed in ((Failure(500), 4.7), (Failure(500), 4.9), (Failure(429, retry_after=6), 0.0))
+    ]
+    assert found == [0.2, None, None]
 
 
 @pytest.mark.parametrize("code", [400, 403, 404, 409, 410, 422])
