@@ -122,13 +122,17 @@ class Engine(Protocol):
     def rename(self, names: Sequence[str]) -> None:
         """Serve these names from now on, the first as the model's own. Requests under way are not touched."""
 
-    async def load_adapter(self, name: str, folder: Path) -> None:
+    async def load_adapter(self, name: str, folder: Path) -> int | None:
         """Answer for `name` with the adapter in `folder`, also where the name had another. Requests under way keep
-        their weights. The folder is read again later. Raises AdapterRefused, EngineSilent, EngineGone; then all is as
-        before."""
+        their weights. The folder is read again later. Gives the number of the weights that the name had before, None
+        where it had none. Raises AdapterRefused, EngineSilent, EngineGone; then all is as before."""
 
-    def unload_adapter(self, name: str) -> None:
-        """Answer no more for `name`. Requests under way go on."""
+    def unload_adapter(self, name: str) -> int | None:
+        """Answer no more for `name`. Requests under way go on. Gives the number of the weights that it had."""
+
+    async def drop_adapter(self, weights: int) -> None:
+        """Take weights away that no name has any more, once no request is under way with them: they would take the room
+        of others. Raises whatever the engine raises."""
 
     async def first_answer(self) -> FirstAnswer:
         """A short answer from the loaded weights. Raises whatever the engine raises."""

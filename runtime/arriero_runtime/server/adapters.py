@@ -64,8 +64,7 @@ class Adapters:
         """The engine is there: begin with what has been asked for so far."""
         self._base = await asyncio.to_thread(BaseModules.of_folder, place.model)
         self._place = place
-        if place.past is not None:
-            self._leftovers = Leftovers(place.cache_dir, self._folders, place.past)
+        self._leftovers = Leftovers(place, self._folders)
         for entry in self._entries.values():
             self._start(entry)
 
@@ -107,7 +106,7 @@ class Adapters:
     def _remove(self, entry: Entry) -> None:
         entry.cancel()
         if entry.serving is not None and self._place is not None:
-            self._place.engine.unload_adapter(entry.wanted.name)
+            self._drop(self._place.engine.unload_adapter(entry.wanted.name))
             log.info("adapter %s is taken away", entry.wanted.name)
         for folder in entry.folders:
             self._leave(folder)
@@ -118,6 +117,10 @@ class Adapters:
     def _leave(self, folder: Path | None) -> None:
         if folder is not None and self._leftovers is not None:
             self._leftovers.leave(folder)
+
+    def _drop(self, weights: int | None) -> None:
+        if weights is not None and self._leftovers is not None:
+            self._leftovers.drop(weights)
 
     async def _bring(self, entry: Entry, place: Place) -> None:
         """Until it is registered, or has failed in a way that only another entry can mend."""
@@ -156,12 +159,13 @@ class Adapters:
         found = await self._obtained(entry, place)
         await asyncio.to_thread(check, found.folder, self._base, capacity.max_rank)
         try:
-            await place.engine.load_adapter(wanted.name, found.folder)
+            earlier = await place.engine.load_adapter(wanted.name, found.folder)
         except AdapterRefused as error:
             raise refused(error.reason, f"the engine refuses it: {error}") from error
         except EngineSilent as error:
             self.unanswered = f"adapter {wanted.name}: {error}"
             raise refused("AdapterFetchFailed", str(error)) from error
+        self._drop(earlier)
         entry.commit = found.commit
         before, entry.serving, entry.coming = entry.serving, found.folder, None
         if before != found.folder:

@@ -93,8 +93,8 @@ class BringUp:
         return compiled
 
     def _place(self, engine: Engine, model: Model, folder: Path) -> Place:
-        past = None if self.options.shared_cache else self.dispatcher.past
-        return Place(engine, model.uri, folder, self.options.cache_dir, self.options.credentials_dir, past)
+        own, past = self.options, self.dispatcher.past
+        return Place(engine, model.uri, folder, own.cache_dir, past, own.credentials_dir, own.shared_cache)
 
     def withdraw(self) -> None:
         """The start that is under way ends soon, with Withdrawn."""

@@ -1,14 +1,17 @@
-"""Folders of adapters that nothing names any more, in a cache that no other pod uses: taken away to make room.
+"""What adapters leave behind that nothing names any more: weights in the engine, which take the room of others, and
+folders in the cache.
 
-The engine may read a folder again for as long as a request is under way that began with it, and dies where it is gone.
+A request under way goes on with the weights that it began with. The engine may read their folder again for as long, and
+dies where it is gone.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Final
 
+from arriero_runtime.server.place import Place
 from arriero_runtime.sources import adapters as source
 
 _ENGINE_SECONDS: Final = 10.0
@@ -17,25 +20,26 @@ log = logging.getLogger(__name__)
 
 
 class Leftovers:
-    """`in_use` gives the folders that are named or served from; `past` waits for the end of all requests that are under
-    way. Folders that were not fetched into `cache_dir` are left alone."""
+    """`in_use` gives the folders that are named or served from. Folders that were not put into the cache for adapters
+    are left alone, and all of a cache that is shared."""
 
-    def __init__(
-        self, cache_dir: Path, in_use: Callable[[], Collection[Path]], past: Callable[[], Awaitable[None]]
-    ) -> None:
-        self._cache_dir = cache_dir
+    def __init__(self, place: Place, in_use: Callable[[], Collection[Path]]) -> None:
+        self._place = place
         self._in_use = in_use
-        self._past = past
-        self._going: dict[Path, asyncio.Task[None]] = {}
+        self._going: dict[Path | int, asyncio.Task[None]] = {}
 
     def leave(self, folder: Path) -> None:
         """It is not in use any more, as far as the caller knows: when requests have ended, it goes, unless it is in use
         again by then."""
-        if not source.is_fetched(folder, self._cache_dir):
+        if self._place.shared or not source.is_fetched(folder, self._place.cache_dir):
             return
         if (earlier := self._going.pop(folder, None)) is not None:
             earlier.cancel()  # requests may have begun with it since
         self._going[folder] = asyncio.get_running_loop().create_task(self._go(folder))
+
+    def drop(self, weights: int) -> None:
+        """No name has these weights of the engine any more: when requests have ended, they go."""
+        self._going[weights] = asyncio.get_running_loop().create_task(self._drop(weights))
 
     async def close(self) -> None:
         """What has not gone yet stays."""
@@ -44,9 +48,20 @@ class Leftovers:
             task.cancel()
         await asyncio.gather(*going, return_exceptions=True)
 
-    async def _go(self, folder: Path) -> None:
-        await self._past()
+    async def _idle(self) -> None:
+        await self._place.past()
         await asyncio.sleep(_ENGINE_SECONDS)
+
+    async def _drop(self, weights: int) -> None:
+        await self._idle()
+        try:
+            await self._place.engine.drop_adapter(weights)
+        except Exception as error:
+            log.warning("the engine does not let go of an adapter's earlier weights: %r", error)
+        del self._going[weights]
+
+    async def _go(self, folder: Path) -> None:
+        await self._idle()
         if folder not in self._in_use():
             await self._remove(folder)
         del self._going[folder]

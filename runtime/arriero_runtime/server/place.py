@@ -12,13 +12,14 @@ from arriero_runtime.engine.protocol import Engine
 class Place:
     """The engine, its model's URI and folder, the cache, and what sources are asked with.
 
-    `past` waits for the end of all requests that are under way. It is None where other pods use the cache too: then
-    nothing is removed from it.
+    `past` waits for the end of all requests that are under way. `shared`: other pods use the cache too, so that nothing
+    is removed from it.
     """
 
     engine: Engine
     model_uri: str
     model: Path
     cache_dir: Path
+    past: Callable[[], Awaitable[None]]
     credentials_dir: Path = Path(pod.CREDENTIALS_DIR)
-    past: Callable[[], Awaitable[None]] | None = None
+    shared: bool = False

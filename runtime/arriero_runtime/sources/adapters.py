@@ -15,6 +15,7 @@ from arriero_api.contract import Failure, Phase, Registration
 from arriero_runtime.adapters.fit import FILES, refused
 from arriero_runtime.failing import StartError, failure
 from arriero_runtime.sources import locate
+from arriero_runtime.sources.copies import copied
 from arriero_runtime.sources.kinds import ADAPTER
 from arriero_runtime.sources.meter import Report
 
@@ -67,11 +68,14 @@ def obtain(
     if uri.scheme == uris.PVC and (uri.scheme, uri.location) != _claim(model_uri):
         raise refused("AdapterNotFound", f"it is on the claim {uri.location}, and the model is not")
     place = claim_dir / uri.path if uri.scheme == uris.PVC else Path(uri.path)
-    return Obtained(_there(place, str(uri)), "")
+    try:
+        return Obtained(copied(_there(place, str(uri)), FILES, cache_dir, report), "")
+    except StartError as error:
+        raise StartError(_as_adapter(error.failure)) from error
 
 
 def is_fetched(folder: Path, cache_dir: Path) -> bool:
-    """Whether `obtain` has put it into the cache, so that it can be fetched again."""
+    """Whether `obtain` has put it into the cache, so that it can be fetched, or copied, again."""
     return folder.is_relative_to(cache_dir / ADAPTER.shelf)
 
 

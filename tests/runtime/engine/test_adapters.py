@@ -3,6 +3,7 @@
 FAKE: the list of models and the client of vLLM, which need an engine; the real ones are asked in tests/e2e.
 """
 
+import asyncio
 import sys
 from dataclasses import dataclass, field
 from itertools import count
@@ -13,6 +14,7 @@ import pytest
 
 from arriero_runtime.engine.protocol import AdapterRefused, LoraCapacity
 from arriero_runtime.engine.vllm import adapters
+from tests.support.eventually import eventually_async
 
 FOLDER = Path("/cache/adapters/a")
 
@@ -55,11 +57,18 @@ class FakeClient:
 
     error: Exception | None = None
     added: list[LoRARequest] = field(default_factory=list)
+    removed: list[int] = field(default_factory=list)
+    silent: bool = False
 
     async def add_lora(self, request: LoRARequest) -> None:
         if self.error:
             raise self.error
         self.added.append(request)
+        if self.silent:
+            await asyncio.Event().wait()
+
+    async def remove_lora(self, number: int) -> None:
+        self.removed.append(number)
 
 
 @pytest.fixture(autouse=True)
@@ -74,22 +83,38 @@ def vllm(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_every_load_of_a_name_is_another_adapter_to_the_engine() -> None:
     """Else the old weights' requests and the new ones' in one step would end the engine."""
     client, models = FakeClient(), FakeModels()
-    await adapters.load(client, models, "support", FOLDER)
-    await adapters.load(client, models, "support", FOLDER)
+    loras = adapters.Loras(client, models)
+    assert await loras.load("support", FOLDER) is None
+    before = await loras.load("support", FOLDER)
     assert len({request.lora_name for request in client.added}) == 2
     assert len({request.lora_int_id for request in client.added}) == 2
     assert models.lora_requests == {"support": client.added[1]}
+    assert before == client.added[0].lora_int_id
+    assert loras.unload("support") == client.added[1].lora_int_id
+    await loras.drop(before)
+    assert client.removed == [before]
+
+
+async def test_an_adapter_that_nobody_waits_for_any_more_is_taken_back() -> None:
+    client, models = FakeClient(silent=True), FakeModels()
+    loading = asyncio.ensure_future(adapters.Loras(client, models).load("support", FOLDER))
+    await eventually_async(lambda: client.added)
+    loading.cancel()
+    await eventually_async(lambda: client.removed)
+    assert client.removed == [client.added[0].lora_int_id]
+    assert not models.lora_requests
 
 
 async def test_clients_see_names_without_ids() -> None:
     models = FakeModels()
     adapters.hide_ids(models)
-    await adapters.load(FakeClient(), models, "support", FOLDER)
+    loras = adapters.Loras(FakeClient(), models)
+    await loras.load("support", FOLDER)
     assert models.model_name(models.lora_requests["support"]) == "support"
     assert models.model_name() == "base"
     assert [card.id for card in (await models.show_available_models()).data] == ["base", "support"]
-    adapters.unload(models, "support")
-    adapters.unload(models, "support")
+    loras.unload("support")
+    loras.unload("support")
     assert [card.id for card in (await models.show_available_models()).data] == ["base"]
 
 
@@ -103,11 +128,11 @@ async def test_clients_see_names_without_ids() -> None:
 )
 async def test_what_the_engine_refuses_keeps_the_earlier_weights(worker: str, reason: str) -> None:
     models = FakeModels()
-    await adapters.load(FakeClient(), models, "support", FOLDER)
+    await adapters.Loras(FakeClient(), models).load("support", FOLDER)
     before = dict(models.lora_requests)
     words = f"Call to add_lora method failed: Worker failed with error '{worker}', please check the stack trace above"
     with pytest.raises(AdapterRefused) as caught:
-        await adapters.load(FakeClient(RuntimeError(words)), models, "support", FOLDER)
+        await adapters.Loras(FakeClient(RuntimeError(words)), models).load("support", FOLDER)
     assert (caught.value.reason, str(caught.value)) == (reason, worker)
     assert models.lora_requests == before
 

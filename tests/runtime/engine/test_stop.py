@@ -20,9 +20,10 @@ async def test_an_engine_is_stopped_while_all_threads_that_are_shared_are_taken(
     shut_down: list[float] = []
     ended: list[float] = []
     monkeypatch.setattr(processes, "members", list)
-    monkeypatch.setattr(processes, "end", ended.append)
+    monkeypatch.setattr(processes, "end", lambda seconds, shared: ended.append(seconds))
     client = SimpleNamespace(output_handler=None, shutdown=shut_down.append)
-    engine = VllmEngine(client, None, argparse.Namespace(), (), contextlib.AsyncExitStack(), StepCount())
+    app = SimpleNamespace(state=SimpleNamespace(openai_serving_models=None))
+    engine = VllmEngine(client, app, argparse.Namespace(), (), contextlib.AsyncExitStack(), StepCount())
     shared, held = ThreadPoolExecutor(1), threading.Event()
     asyncio.get_running_loop().set_default_executor(shared)
     shared.submit(held.wait, 30)

@@ -41,6 +41,9 @@ class ScriptedEngine:
         self.lora: LoraCapacity | None = None
         self.vocabulary: Tokens | None = None
         self.adapters: dict[str, Path] = {}
+        self.weights: dict[str, int] = {}
+        self.holds: set[int] = set()
+        self._loads = 0
         self.refuses: dict[str, AdapterRefused] = {}
         self.answer = FirstAnswer((-0.5, -1.0), blind=-10.8)
         self.release = asyncio.Event()
@@ -100,13 +103,20 @@ class ScriptedEngine:
     def rename(self, names: Sequence[str]) -> None:
         self.names = tuple(names)
 
-    async def load_adapter(self, name: str, folder: Path) -> None:
+    async def load_adapter(self, name: str, folder: Path) -> int | None:
         if name in self.refuses:
             raise self.refuses[name]
-        self.adapters[name] = folder
+        before, self._loads = self.weights.get(name), self._loads + 1
+        self.adapters[name], self.weights[name] = folder, self._loads
+        self.holds.add(self._loads)
+        return before
 
-    def unload_adapter(self, name: str) -> None:
+    def unload_adapter(self, name: str) -> int | None:
         del self.adapters[name]
+        return self.weights.pop(name)
+
+    async def drop_adapter(self, weights: int) -> None:
+        self.holds.remove(weights)
 
     async def first_answer(self) -> FirstAnswer:
         return self.answer
@@ -162,7 +172,8 @@ class ScriptedEngine:
 
 
 class ScriptedLoader:
-    """FAKE: "loads" the scripted engine once `go` is set; `fail` is raised instead. `given_up` is set when somebody no
+    """FAKE: "loads" the scripted engine once `go` is set; `fail` is raised instead, or `broken`, which
+    nobody has explained. `given_up` is set when somebody no
     longer wants what is being loaded, and ends that. Arguments are checked once `checked` is set, and `refuse` is what
     is wrong with them; `unfit` is what is wrong with the configuration, of which `seen` are the files."""
 
@@ -172,6 +183,7 @@ class ScriptedLoader:
         self.go.set()
         self.refuse: StartError | None = None
         self.fail: StartError | None = None
+        self.broken: Exception | None = None
         self.loaded: Path | None = None
         self.loads = 0
         self.pooling = False
@@ -205,7 +217,7 @@ class ScriptedLoader:
         given_up.cancel()
         if self.given_up.is_set():
             raise RuntimeError("the engine's processes have ended")
-        if self.fail:
-            raise self.fail
+        if fault := self.fail or self.broken:
+            raise fault
         self.engine.rename(names)
         return self.engine

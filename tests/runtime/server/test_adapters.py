@@ -97,7 +97,7 @@ async def test_ready_waits_until_every_adapter_is_loaded_or_has_failed(tmp_path:
             "bad": AdapterState.FAILED,
         }
         assert failure(server, "bad").reason == "AdapterNotFound"
-        assert engine.adapters == {"good": tmp_path / "good"}
+        assert set(engine.adapters) == {"good"}
         assert [(await server.chat(name)).status_code for name in ("one", "good", "bad")] == [200, 200, 404]
 
 
@@ -212,6 +212,45 @@ async def test_files_stay_for_as_long_as_one_name_is_served_from_them_and_can_be
 
 
 @pytest.mark.usefixtures("lets_go_at_once")
+async def test_the_engine_lets_go_of_earlier_weights_when_the_requests_have_ended_that_began_with_them(
+    tmp_path: Path,
+) -> None:
+    """Else they would push wanted ones out, of which the engine holds so many and no more."""
+    options, engine = prepare(tmp_path)
+    async with running(options, engine=engine) as server:
+        for seed in (1, 2):
+            wanted = entry("support", adapter(tmp_path / "model", tmp_path / str(seed), seed=seed))
+            write(options.registrations, wanted)
+            await registered(server, wanted)
+            if seed == 1:
+                waiting = asyncio.ensure_future(server.chat("support", user="wait"))
+                await asyncio.wait_for(engine.started.wait(), 10)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert engine.holds == {1, 2}
+        engine.release.set()
+        assert (await waiting).status_code == 200
+        await eventually_async(lambda: engine.holds == {2})
+        write(options.registrations)
+        await eventually_async(lambda: not engine.holds)
+
+
+async def test_what_becomes_of_a_folder_that_an_adapter_was_loaded_from_is_no_matter(tmp_path: Path) -> None:
+    options, engine = prepare(tmp_path)
+    wanted = entry("support", adapter(tmp_path / "model", tmp_path / "a"))
+    write(options.registrations, wanted)
+    weights = (tmp_path / "a" / FILES[1]).read_bytes()
+    async with running(options, engine=engine) as server:
+        shutil.rmtree(tmp_path / "a")
+        assert (engine.adapters["support"] / FILES[1]).read_bytes() == weights
+        other = entry("other", adapter(tmp_path / "model", tmp_path / "a", seed=2))
+        write(options.registrations, wanted, other)
+        await registered(server, other)
+        assert (engine.adapters["support"] / FILES[1]).read_bytes() == weights
+        assert (engine.adapters["other"] / FILES[1]).read_bytes() != weights
+
+
+@pytest.mark.usefixtures("lets_go_at_once")
 async def test_nothing_is_removed_from_a_cache_that_other_pods_use_too(tmp_path: Path, hub: Hub) -> None:
     options, engine = prepare(tmp_path)
     hub.add_repo(REPOSITORY, adapter(tmp_path / "model", tmp_path / "a"))
@@ -221,7 +260,8 @@ async def test_nothing_is_removed_from_a_cache_that_other_pods_use_too(tmp_path:
         folder = engine.adapters["support"]
         write(options.registrations)
         await eventually_async(lambda: state(server, "support") is None)
-        assert server.serving.names.adapters._leftovers is None
+        for _ in range(20):
+            await asyncio.sleep(0)
         assert folder.is_dir()
 
 
@@ -281,7 +321,7 @@ async def test_a_changed_adapter_that_fails_leaves_the_earlier_weights_and_says_
         await eventually_async(lambda: failure(server, "support"))
         assert failure(server, "support").reason == "AdapterRankTooHigh"
         assert "the earlier weights are served" in failure(server, "support").message
-        assert engine.adapters == {"support": tmp_path / "a"}
+        assert (engine.adapters["support"] / FILES[1]).read_bytes() == (tmp_path / "a" / FILES[1]).read_bytes()
 
 
 async def test_what_the_engine_refuses_is_told_in_its_words(tmp_path: Path) -> None:
@@ -421,14 +461,32 @@ def test_a_branch_is_served_as_it_was_while_the_hub_is_away(
         obtain(entry("support", f"hf://{REPOSITORY}"), "hf://a/b", tmp_path)
 
 
-def test_a_folder_on_the_models_own_claim_is_used_in_place(tmp_path: Path) -> None:
+def test_a_folder_on_the_models_own_claim_is_copied(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps(LAYERED))
     adapter(tmp_path, tmp_path / "claim" / "adapters" / "a")
     wanted = entry("support", "pvc://models/adapters/a")
     found = obtain(wanted, "pvc://models/base", tmp_path, tmp_path / "claim")
-    assert found.folder == tmp_path / "claim" / "adapters" / "a"
+    for name in FILES:
+        assert (found.folder / name).read_bytes() == (tmp_path / "claim" / "adapters" / "a" / name).read_bytes()
+    assert obtain(wanted, "pvc://models/base", tmp_path, tmp_path / "claim") == found
+    assert [path.name for path in found.folder.parent.iterdir()] == [found.folder.name]
     with pytest.raises(StartError, match="AdapterNotFound: it is on the claim models, and the model is not"):
         obtain(wanted, "pvc://others/base", tmp_path, tmp_path / "claim")
-    shutil.rmtree(found.folder)
+    shutil.rmtree(tmp_path / "claim" / "adapters" / "a")
     with pytest.raises(StartError, match="AdapterNotFound: there is no folder pvc://models/adapters/a"):
         obtain(wanted, "pvc://models/base", tmp_path, tmp_path / "claim")
+
+
+def test_a_folder_that_has_no_room_in_the_cache_or_cannot_be_read_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = entry("support", adapter(layered_model(tmp_path), tmp_path / "a"))
+    (tmp_path / "a" / FILES[1]).rename(tmp_path / "moved")
+    (tmp_path / "a" / FILES[1]).symlink_to(tmp_path / "absent")
+    with pytest.raises(StartError, match="AdapterNotFound: its folder cannot be read: No such file"):
+        obtain(wanted, "hf://a/b", tmp_path / "cache")
+    (tmp_path / "moved").replace(tmp_path / "a" / FILES[1])
+    monkeypatch.setenv(LIMIT_VARIABLE, "1048576")
+    with pytest.raises(StartError, match="AdapterFetchFailed: The cache volume has no room for the adapter in"):
+        obtain(wanted, "hf://a/b", tmp_path / "cache")
+    assert not list((tmp_path / "cache" / "adapters" / "copies").iterdir())

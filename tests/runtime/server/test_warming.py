@@ -31,10 +31,11 @@ class Mute(ScriptedEngine):
             await self._wait()
         return await super().first_answer()
 
-    async def load_adapter(self, name: str, folder: Path) -> None:
+    async def load_adapter(self, name: str, folder: Path) -> int | None:
         if self.says:
             raise self.says
         await self._wait()
+        return None
 
     async def _wait(self) -> None:
         self.asked.set()

@@ -31,9 +31,9 @@ async def takes_its_time(phase: Phase) -> None:
 class SlowEngine(ScriptedEngine):
     """FAKE: may take its time with adapters."""
 
-    async def load_adapter(self, name: str, folder: Path) -> None:
+    async def load_adapter(self, name: str, folder: Path) -> int | None:
         await takes_its_time(Phase.WARMING)
-        await super().load_adapter(name, folder)
+        return await super().load_adapter(name, folder)
 
 
 class SlowLoader(ScriptedLoader):

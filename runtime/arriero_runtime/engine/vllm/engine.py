@@ -48,6 +48,7 @@ class VllmEngine:
         self._scope = scope
         self._steps = steps
         self._members = processes.members()
+        self._loras = adapters.Loras(client, app.state.openai_serving_models)
 
     @classmethod
     async def attach(cls, client: Any, args: argparse.Namespace, steps: StepCount) -> Self:
@@ -146,12 +147,15 @@ class VllmEngine:
         root = served[0].model_path
         served[:] = [BaseModelPath(name=name, model_path=root) for name in names]
 
-    async def load_adapter(self, name: str, folder: Path) -> None:
-        work = adapters.load(self._client, self._app.state.openai_serving_models, name, folder)
-        await patience.answered(work, lambda: self.errored, _ADAPTER_SECONDS)
+    async def load_adapter(self, name: str, folder: Path) -> int | None:
+        work = self._loras.load(name, folder)
+        return await patience.answered(work, lambda: self.errored, _ADAPTER_SECONDS)
 
-    def unload_adapter(self, name: str) -> None:
-        adapters.unload(self._app.state.openai_serving_models, name)
+    def unload_adapter(self, name: str) -> int | None:
+        return self._loras.unload(name)
+
+    async def drop_adapter(self, weights: int) -> None:
+        await patience.answered(self._loras.drop(weights), lambda: self.errored, _ADAPTER_SECONDS)
 
     async def first_answer(self) -> FirstAnswer:
         if "generate" in self._tasks:
@@ -165,6 +169,7 @@ class VllmEngine:
 
     async def stop(self, seconds: float) -> None:
         self._members = []
+        self._loras.close()
         with contextlib.suppress(Exception):
             await asyncio.wait_for(self._scope.aclose(), _SCOPE_SECONDS)
         # It would take the wanted end of the engine's process for its death, and say so at length.
