@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from arriero_operator.kube.adapter import REQUEST_TIMEOUT
 from tests.operator.faults.conftest import MakeBehind, serve
 from tests.operator.faults.test_replicas import MakeReplica, leads, replica
 from tests.operator.machinery.test_edge import await_more, model, reconciles
@@ -118,6 +119,31 @@ def test_a_watch_that_begins_no_stream_any_more_is_named_while_the_others_live(
         serve(kubectl)
     way.cut()
     eventually(lambda: operator.ask("/livez") == (200, "ok"), 20)
+
+
+def test_twice_as_many_models_as_workers_whose_writes_hang_hold_up_nobody_else(
+    behind: MakeBehind, way: Proxy, kubectl: Kubectl
+) -> None:
+    operator, hung = behind(), set[str]()
+    slow = {f"slow-{number}" for number in range(2 * operator.settings["workers"])}
+
+    def hangs(seen: Seen) -> Passed | None:
+        of = next((name for name in slow if seen.write and seen.name.startswith(name)), None)
+        if of is None:
+            return None
+        hung.add(of)
+        return Passed(delay=NEVER)
+
+    with way.fault(hangs):
+        for name in sorted(slow):
+            kubectl.apply(served_model(name))
+        serve(kubectl, "quick", timeout=REQUEST_TIMEOUT / 2)
+        assert hung == slow, "others waited for each of them, but not for its request"
+        patch_spec(kubectl, "quick", {"replicas": 2})
+        eventually(lambda: kubectl.json("get", "deployment", "quick")["spec"]["replicas"] == 2, 3)
+        assert operator.ask("/livez") == (200, "ok")
+    way.cut()
+    until(kubectl, "slow-0", "Ready", "True", "Ready", timeout=20)
 
 
 @pytest.mark.full
