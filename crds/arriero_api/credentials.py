@@ -34,28 +34,28 @@ CONNECTION: Final = (
 )
 """For every scheme."""
 
-_ENDPOINT: Final = "endpoint"
+ENDPOINT: Final = "endpoint"
 KEYS: Final[dict[str, tuple[Key, ...]]] = {
     uris.HF: (
         Key("token", "access token of the hub", ("HF_TOKEN",)),
-        Key(_ENDPOINT, "URL of the hub; default: the chart's", ("HF_ENDPOINT",)),
+        Key(ENDPOINT, "URL of the hub; default: the chart's", ("HF_ENDPOINT",)),
     ),
     uris.S3: (
         Key("accessKeyId", "access key", ("AWS_ACCESS_KEY_ID",)),
         Key("secretAccessKey", "its secret", ("AWS_SECRET_ACCESS_KEY",)),
         Key("sessionToken", "token of temporary keys", ("AWS_SESSION_TOKEN",)),
         Key("region", "region of the bucket; default: us-east-1", ("AWS_REGION", "AWS_DEFAULT_REGION")),
-        Key(_ENDPOINT, "URL of a store that is not Amazon's", ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3")),
+        Key(ENDPOINT, "URL of a store that is not Amazon's", ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3")),
     ),
     uris.GS: (
         Key("serviceAccount", "JSON key of a service account", ("key.json", "GOOGLE_APPLICATION_CREDENTIALS_JSON")),
-        Key(_ENDPOINT, "URL of a store that is not Google's"),
+        Key(ENDPOINT, "URL of a store that is not Google's"),
     ),
     uris.AZ: (
         Key("accountName", "storage account", ("AZURE_STORAGE_ACCOUNT_NAME",)),
         Key("accountKey", "access key of the account", ("AZURE_STORAGE_ACCOUNT_KEY",)),
         Key("sasToken", "shared access signature", ("AZURE_STORAGE_SAS_TOKEN",)),
-        Key(_ENDPOINT, "URL of a store that is not Microsoft's", ("AZURE_STORAGE_ENDPOINT",)),
+        Key(ENDPOINT, "URL of a store that is not Microsoft's", ("AZURE_STORAGE_ENDPOINT",)),
     ),
     uris.HTTPS: (
         Key("token", "bearer token"),
@@ -72,18 +72,21 @@ TOGETHER: Final[dict[str, tuple[tuple[str, str], ...]]] = {
 }
 """Scheme → pairs of keys of which the first is of no use without the second."""
 
+OPEN: Final = frozenset({ENDPOINT, "region", "accountName", "username", CA, NO_PROXY})
+"""Names of keys whose values are no secrets; an address may carry one."""
+
 SECRET_VARIABLES: Final[dict[str, str]] = {
     name: key.name
     for keys in KEYS.values()
     for key in keys
-    if key.name not in (_ENDPOINT, "region", "accountName", "username")
+    if key.name not in OPEN
     for name in key.also
     if name.isupper()
 }
 """Environment variables that carry secrets of sources → the key of a Secret to use instead."""
 
 ADDRESS_VARIABLES: Final = frozenset(
-    name for keys in KEYS.values() for key in keys if key.name == _ENDPOINT for name in key.also
+    name for keys in KEYS.values() for key in keys if key.name == ENDPOINT for name in key.also
 )
 """Environment variables that lead the URIs of a scheme to another host."""
 

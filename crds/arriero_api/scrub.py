@@ -34,13 +34,13 @@ _RULES: Final = tuple(
     )
 )
 _SECRET_NAME: Final = re.compile(r"(TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_?KEY|CREDENTIALS?)$", re.IGNORECASE)
-_SHORTEST: Final = 6
+SHORTEST: Final = 6
 """Shorter values of secret variables are left alone: they would blank out ordinary words."""
 
 
 def secret_values(environment: Mapping[str, str]) -> frozenset[str]:
     """The values in `environment` whose names say that they are secret."""
-    return frozenset(v for name, v in environment.items() if _SECRET_NAME.search(name) and len(v) >= _SHORTEST)
+    return frozenset(v for name, v in environment.items() if _SECRET_NAME.search(name) and len(v) >= SHORTEST)
 
 
 def scrubbed(failure: Failure, secrets: frozenset[str]) -> Failure:

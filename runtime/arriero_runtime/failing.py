@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from arriero_api import reasons
 from arriero_api.contract import Failure, Phase
+from arriero_runtime import hiding
 
 
 class StartError(Exception):
@@ -17,9 +18,10 @@ class StartError(Exception):
 def failure(
     reason: str, message: str, phase: Phase, *, remedy: str = "", details: Mapping[str, str | int] | None = None
 ) -> Failure:
-    """A failure of the catalogue: its remedy where none is given. Raises KeyError for an unknown reason."""
+    """A failure of the catalogue: its remedy where none is given; no secret that this process knows is in it. Raises
+    KeyError for an unknown reason."""
     known = reasons.reason(reason)
-    return Failure(known.name, message, remedy or known.remedy, phase, details or {})
+    return hiding.failure(Failure(known.name, message, remedy or known.remedy, phase, details or {}))
 
 
 def start_error(

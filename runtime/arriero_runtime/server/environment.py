@@ -48,7 +48,7 @@ def refused(environ: Mapping[str, str]) -> tuple[str, ...]:
     owned = {name: why for name, why in OWNED_VARIABLES.items() if name not in REPLACED and environ.get(name)}
     if _is_service_link(environ):
         del owned["VLLM_PORT"]
-    return tuple(f"{name}: {why}" for name, why in owned.items())
+    return tuple(f"{name} cannot be set: {why}" for name, why in owned.items())
 
 
 def _is_service_link(environ: Mapping[str, str]) -> bool:

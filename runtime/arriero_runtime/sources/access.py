@@ -3,8 +3,10 @@
 Without a Secret the environment counts, as users of the hub's own tools know it: HF_ENDPOINT, HF_TOKEN, HTTPS_PROXY.
 """
 
+import contextlib
+import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -14,12 +16,15 @@ from huggingface_hub import constants
 
 from arriero_api import credentials, pod
 from arriero_api.contract import Phase
+from arriero_runtime import hiding
 from arriero_runtime.failing import StartError, start_error
 
 OFFLINE: Final = bool(constants.HF_HUB_OFFLINE)
 """What the pod's environment asks for, before the engine's start takes this process off line."""
 _PROXY_VARIABLES: Final = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
 _LARGEST: Final = 1024 * 1024
+_ADDRESSES: Final = (credentials.ENDPOINT, credentials.PROXY)
+_KEYS_OF_ACCOUNTS: Final = ("private_key", "private_key_id", "refresh_token", "client_secret")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +63,30 @@ def read(scheme: str, secret: str, folder: Path = Path(pod.CREDENTIALS_DIR)) -> 
     for key, other in credentials.TOGETHER.get(scheme, ()):
         if key in found and other not in found:
             raise _missing(f"The Secret {secret} has the key {key}, and not {other}, without which it is of no use.")
+    hiding.learn(_secret_parts(found))
     return Access(scheme, secret, found)
+
+
+def _secret_parts(values: Mapping[str, str]) -> Iterator[str]:
+    """What must not be told of a Secret's values: passwords of addresses, and of all else the whole, and the parts of
+    what is JSON."""
+    for name, value in values.items():
+        if name in _ADDRESSES:
+            with contextlib.suppress(ValueError):
+                yield urlsplit(value).password or ""
+        elif name not in credentials.OPEN:
+            yield value
+            yield from _parts(value)
+
+
+def _parts(value: str) -> Iterator[str]:
+    try:
+        found = json.loads(value)
+    except ValueError:
+        return
+    for name in _KEYS_OF_ACCOUNTS if isinstance(found, dict) else ():
+        if isinstance(part := found.get(name), str):
+            yield from (part, *part.splitlines())
 
 
 def hub_address(access: Access) -> str:

@@ -10,7 +10,8 @@ import pytest
 from arriero_api.contract import Failure, Phase
 from arriero_runtime.engine.protocol import FirstAnswer
 from arriero_runtime.failing import start_error
-from arriero_runtime.sources import space
+from arriero_runtime.server.log import WithoutSecrets
+from arriero_runtime.sources import access, space
 from tests.hub import Hub
 from tests.models.edited import Tensor, write
 from tests.runtime.alone.harness import alone, folder, message_of
@@ -298,3 +299,21 @@ async def test_a_model_that_was_unregistered_goes_from_a_cache_of_the_servers_ow
             [first] = cache.glob("models/team--one/*/")
             answer = await one.register("other", "team/two")
             assert (answer.status_code, first.is_dir()) == ((503, True) if shared else (200, False))
+
+
+async def test_an_exception_with_a_secret_in_it_is_told_and_logged_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("SOME_TOKEN", "open-sesame")
+    credentials = tmp_path / "credentials" / "hub"
+    credentials.mkdir(parents=True)
+    (credentials / "token").write_text("from-a-secret")
+    access.read("hf", "hub", tmp_path / "credentials")
+    async with alone(tmp_path) as one:
+        one.server.loader.broken = RuntimeError("cannot ask as open-sesame or from-a-secret")
+        answer = await one.register("mine")
+    written = "\n".join(WithoutSecrets("%(message)s").format(record) for record in caplog.records)
+    told = [str(message) for message in one.server.told]
+    assert message_of(answer).count("[hidden]") == written.count("[hidden]") // 2 == 2
+    assert "RuntimeError: cannot ask as" in written, "with its traceback"
+    assert not any(secret in "".join([answer.text, written, *told]) for secret in ("open-sesame", "from-a-secret"))

@@ -130,8 +130,8 @@ def test_the_servers_own_lines_stay_when_the_engine_raises_the_level_of_the_root
 async def test_variables_that_arriero_owns_are_refused_by_name_but_for_those_of_a_service_or_an_image() -> None:
     environ = {"VLLM_API_KEY": "k", "VLLM_PORT": "tcp://10.0.0.1:80", "HF_HOME": "/image", "HF_TOKEN": "t"}
     refused = environment.refused(environ)
-    assert [words.split(":")[0] for words in refused] == ["VLLM_API_KEY"]
-    with pytest.raises(StartError, match=r"VLLM_API_KEY: use spec\.serving\.apiKey"):
+    assert [words.split()[0] for words in refused] == ["VLLM_API_KEY"]
+    with pytest.raises(StartError, match=r"VLLM_API_KEY cannot be set: use spec\.serving\.apiKey"):
         await VllmLoader((), refused).check_arguments()
 
 

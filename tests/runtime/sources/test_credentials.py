@@ -1,11 +1,13 @@
 """Secrets as the runtime finds them: absent, without a key, rotated; and what is never told."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from arriero_api import credentials
+from arriero_runtime import hiding
 from arriero_runtime.failing import StartError
 from arriero_runtime.sources import access
 from tests.hub import Hub
@@ -92,3 +94,14 @@ def test_every_key_is_in_the_table_for_people() -> None:
         for key in credentials.keys(scheme):
             for name in key.names:
                 assert f"`{name}`" in page, f"{scheme}: {name}"
+
+
+def test_what_a_secret_holds_is_hidden_from_then_on_and_addresses_only_where_they_have_a_password(
+    tmp_path: Path,
+) -> None:
+    account = {"type": "service_account", "private_key": "--BEGIN--\nline-one\n", "client_email": "robot@example.org"}
+    access.read("gs", secret(tmp_path, "account", serviceAccount=json.dumps(account)), tmp_path / "credentials")
+    values = {"token": "bearer-one", "proxy": "http://me:pass-word@proxy.example:3128"}
+    access.read("https", secret(tmp_path, "web", **values), tmp_path / "credentials")
+    said = "line-one, bearer-one, pass-word; robot@example.org by proxy.example:3128"
+    assert hiding.text(said) == "[hidden], [hidden], [hidden]; robot@example.org by proxy.example:3128"

@@ -22,7 +22,7 @@ def refuse_owned(flags: Sequence[str]) -> None:
     if "enable-lora" not in counts:
         advice |= dict.fromkeys(owned_flags.LORA_ONLY, "adapters are off, so it would have no effect; remove it")
     refused = [
-        f"--{name}: {advice[name]}"
+        f"--{name} cannot be set: {advice[name]}"
         for name, count in counts.items()
         if name in advice and (name not in owned_flags.WRITTEN or count > 1)
     ]
