@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from arriero_runtime.engine.protocol import AsgiApp, Message, Receive, Scope, Send
+from arriero_runtime.server import spellings
 from arriero_runtime.server.routes import CHAT, COUNT_TOKENS, MESSAGES, RESPONSES, TOKENIZE
 
 _JOINER: Final = "\u2060"
@@ -26,11 +27,11 @@ class Plain:
     """The application, with the control tokens in what was said put out of action. `tokens` are the model's."""
 
     def __init__(self, app: AsgiApp, tokens: Iterable[str]) -> None:
-        # The longest first: one may be the beginning of another.
-        known = sorted((token for token in tokens if len(token) > 1), key=len, reverse=True)
+        known = {token for token in tokens if len(token) > 1}
         self._app = app
-        self._text = re.compile("|".join(map(re.escape, known))) if known else None
-        self._bytes = re.compile(b"|".join([*(re.escape(_written(token)) for token in known), *_disguises(known)]))
+        self._text = re.compile(spellings.pattern(known)) if known else None
+        written = spellings.pattern(_written(token).decode("latin-1") for token in known).encode("latin-1")
+        self._bytes = re.compile(b"|".join([written, *_disguises(known)]))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Expects the whole body in one message, as both ways to the application give it."""

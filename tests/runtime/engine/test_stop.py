@@ -23,7 +23,7 @@ async def test_an_engine_is_stopped_while_all_threads_that_are_shared_are_taken(
     monkeypatch.setattr(processes, "end", lambda seconds, shared: ended.append(seconds))
     client = SimpleNamespace(output_handler=None, shutdown=shut_down.append)
     app = SimpleNamespace(state=SimpleNamespace(openai_serving_models=None))
-    engine = VllmEngine(client, app, argparse.Namespace(), (), contextlib.AsyncExitStack(), StepCount())
+    engine = VllmEngine(client, app, argparse.Namespace(), (), contextlib.AsyncExitStack(), StepCount(), frozenset())
     shared, held = ThreadPoolExecutor(1), threading.Event()
     asyncio.get_running_loop().set_default_executor(shared)
     shared.submit(held.wait, 30)

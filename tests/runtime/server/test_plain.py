@@ -1,12 +1,15 @@
 """Control tokens in what people and tools say are put out of action, and nothing else is changed."""
 
 import json
+import re
+import time
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arriero_runtime.server import spellings
 from arriero_runtime.server.plain import Plain
 from tests.runtime.server.scripted import ScriptedEngine
 
@@ -73,6 +76,21 @@ def test_no_text_makes_a_token_and_its_characters_stay(text: str) -> None:
 @pytest.mark.parametrize("body", [b"", b"</s>", b'["</s>"]', b'{"messages": "</s>', b'{"messages": 5, "x": "</s>"}'])
 def test_what_is_no_chat_is_left_to_the_engine(body: bytes) -> None:
     assert PLAIN.clean(body) == body
+
+
+def test_hundreds_of_tokens_that_begin_alike_take_no_longer_than_a_few() -> None:
+    many = Plain(ScriptedEngine().app, [f"<|reserved_special_token_{number}|>" for number in range(2000)])
+    body = json.dumps(messages("user", "<|reserved_special_token_" * 40_000 + "<|reserved_special_token_7|>")).encode()
+    began = time.process_time()
+    assert "\u2060" in json.loads(many.clean(body))["messages"][0]["content"]
+    assert time.process_time() - began < 1
+
+
+@given(st.sets(st.text(alphabet="ab", min_size=1, max_size=5), max_size=8), st.text(alphabet="abc", max_size=30))
+def test_the_longest_word_that_begins_at_a_place_is_found(words: set[str], text: str) -> None:
+    one_by_one = "|".join(sorted(words, key=len, reverse=True)) or "(?!)"
+    found = [match.span() for match in re.finditer(spellings.pattern(words), text)]
+    assert found == [match.span() for match in re.finditer(one_by_one, text)]
 
 
 def test_a_body_without_tokens_is_not_even_read_anew() -> None:

@@ -40,6 +40,7 @@ class VllmEngine:
         tasks: Sequence[str],
         scope: contextlib.AsyncExitStack,
         steps: StepCount,
+        control_tokens: frozenset[str],
     ) -> None:
         self._client = client
         self._args = args
@@ -49,6 +50,7 @@ class VllmEngine:
         self._steps = steps
         self._members = processes.members()
         self._loras = adapters.Loras(client, app.state.openai_serving_models)
+        self.control_tokens = control_tokens
 
     @classmethod
     async def attach(cls, client: Any, args: argparse.Namespace, steps: StepCount) -> Self:
@@ -64,9 +66,10 @@ class VllmEngine:
         await media.guard(args.allowed_media_domains)
         room.refuse_what_does_not_fit()
         adapters.hide_ids(app.state.openai_serving_models)
+        control_tokens = await asyncio.to_thread(tokens.of_chats, client, app.state.online_renderer.chat_template)
         scope = contextlib.AsyncExitStack()
         await scope.enter_async_context(app.router.lifespan_context(app))
-        return cls(client, app, args, tasks, scope, steps)
+        return cls(client, app, args, tasks, scope, steps, control_tokens)
 
     @property
     def app(self) -> AsgiApp:
@@ -107,10 +110,6 @@ class VllmEngine:
     def document(self) -> Mapping[str, Any]:
         found: Mapping[str, Any] = self._app.openapi()
         return found
-
-    @property
-    def control_tokens(self) -> frozenset[str]:
-        return frozenset(getattr(self._client.get_tokenizer(), "all_special_tokens", ()))
 
     @property
     def honoured(self) -> frozenset[str]:
