@@ -21,15 +21,22 @@ _BRIEF: Final = 5.0
 
 
 class Follower:
-    """Follows from its first use on, until `stop`. `versions` are resourceVersions by name."""
+    """Follows from its first use on, until `stop`. `versions` are resourceVersions by name.
 
-    def __init__(self, kube: Kube, kind: Kind, namespace: str, changed: Callable[[str], None]) -> None:
+    `tried` is set once the first list has been had or has failed; `listed` is called with the first that is had.
+    """
+
+    def __init__(
+        self, kube: Kube, kind: Kind, namespace: str, changed: Callable[[str], None], listed: Callable[[], None]
+    ) -> None:
         self._kube = kube
         self._kind = kind
         self._namespace = namespace
         self._changed = changed
         self.versions: dict[str, str] = {}
-        self.synced = asyncio.Event()
+        self._first = listed
+        self.synced = False
+        self.tried = asyncio.Event()
         self._task = asyncio.create_task(self._run(), name=f"follow {kind.plural} {namespace}")
 
     def stop(self) -> None:
@@ -45,7 +52,9 @@ class Follower:
                 ended = True
             except Exception as error:
                 # Of whatever kind: nobody else would notice that changes are not seen any more.
-                _log.warning("Watch of references failed", extra={"kind": self._kind.kind, "error": repr(error)})
+                fields = {"kind": self._kind.kind, "namespace": self._namespace, "error": repr(error)}
+                _log.warning("Watch of references failed", extra=fields)
+            self.tried.set()
             lasted = loop.time() - began >= _BRIEF
             if lasted:
                 pause = _FIRST
@@ -71,7 +80,10 @@ class Follower:
             self._drop(name)
         for one in items:
             self._take(one)
-        self.synced.set()
+        if not self.synced:
+            self.synced = True
+            self.tried.set()
+            self._first()
 
     def _take(self, obj: Object) -> None:
         name, version = obj["metadata"]["name"], obj["metadata"]["resourceVersion"]

@@ -11,6 +11,7 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -36,7 +37,8 @@ from arriero_operator.render.references import CLASSES, SECRET, Reference
 KINDS: Final = {
     kind.kind: kind for kind in (CONFIG_MAPS, SECRETS, CLAIMS, PRIORITY_CLASSES, RUNTIME_CLASSES, STORAGE_CLASSES)
 }
-_SYNC: Final = 15.0
+_SYNC: Final = 5.0
+"""Seconds for which a model waits for the first list of a namespace; later ones do not, but are told when it is had."""
 _FRESH: Final = 450.0
 """Seconds for which a claim or class that was found is believed to be there: less than between two resyncs."""
 _AGAIN: Final = 5.0
@@ -72,6 +74,7 @@ class Outside:
         self._changed = changed
         self._clock = clock
         self._followers: dict[tuple[str, str], Follower] = {}
+        self._turned_away: set[tuple[str, str]] = set()
         self._interest: defaultdict[_Place, set[Key]] = defaultdict(set)
         self._wanted: dict[Key, set[_Place]] = {}
         self._contents: dict[_Place, tuple[str, dict[str, str]]] = {}
@@ -128,13 +131,21 @@ class Outside:
         place = (kind.kind, namespace)
         if place not in self._followers:
             self._followers[place] = Follower(
-                self._kube, kind, namespace, lambda name: self._tell((kind.kind, namespace, name))
+                self._kube,
+                kind,
+                namespace,
+                lambda name: self._tell((kind.kind, namespace, name)),
+                lambda: self._tell_all(place),
             )
-        try:
-            await asyncio.wait_for(self._followers[place].synced.wait(), _SYNC)
-        except TimeoutError:
-            raise Unavailable(f"{kind.plural} of namespace {namespace} cannot be listed") from None
-        return self._followers[place]
+        follower = self._followers[place]
+        if not follower.tried.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(follower.tried.wait(), _SYNC)
+            follower.tried.set()  # also where it hangs: once is enough
+        if not follower.synced:
+            self._turned_away.add(place)
+            raise Unavailable(f"{kind.plural} of namespace {namespace} cannot be listed")
+        return follower
 
     async def _lookup(self, kind: Kind, namespace: str, name: str) -> _Looked:
         place, now = (kind.kind, namespace, name), self._clock()
@@ -155,6 +166,14 @@ class Outside:
         for key in self._interest.get(place, ()):
             self._changed(key)
 
+    def _tell_all(self, followed: tuple[str, str]) -> None:
+        """What could not be looked at can be: who was turned away may refer to something that does not exist."""
+        if followed not in self._turned_away:
+            return
+        self._turned_away.remove(followed)
+        for place in [place for place in self._interest if place[:2] == followed]:
+            self._tell(place)
+
     def _want(self, key: Key, needed: Iterable[Reference]) -> None:
         """Remember what the model refers to, and forget what no model refers to any more."""
         wanted = {(one.kind, "" if one.kind in CLASSES else key[0], one.name) for one in needed}
@@ -171,6 +190,7 @@ class Outside:
                 self._looked.pop(place, None)
         for followed in [one for one in self._followers if before and not self._is_wanted(one)]:
             self._followers.pop(followed).stop()
+            self._turned_away.discard(followed)
 
     def _is_wanted(self, followed: tuple[str, str]) -> bool:
         return any(place[:2] == followed for place in self._interest)

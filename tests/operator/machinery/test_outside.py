@@ -26,6 +26,9 @@ class Server:
         self.objects: dict[tuple[str, str], Object] = {}
         self.gets: list[tuple[str, str]] = []
         self.follows = 0
+        self.away: asyncio.Event | None = None
+        """Lists cannot be had until this is set; `hangs`: they are not answered either."""
+        self.hangs = False
         self.events: asyncio.Queue[Object | Exception | None] = asyncio.Queue()
 
     def put(self, name: str, version: int, kind: str = "ConfigMap", **rest: Any) -> Object:
@@ -42,6 +45,10 @@ class Server:
 
     async def follow(self, kind: Kind, namespace: str, labels: str = "") -> AsyncIterator[Object]:
         self.follows += 1
+        if self.away is not None and not self.away.is_set():
+            if not self.hangs:
+                raise Unavailable("away")
+            await self.away.wait()
         mine = [{"metadata": one["metadata"]} for (of, _), one in self.objects.items() if of == kind.kind]
         yield {"type": "LISTED", "items": mine}
         while (event := await self.events.get()) is not None:
@@ -62,15 +69,16 @@ async def test_an_object_is_read_once_for_each_of_its_versions_and_a_change_is_t
     first = await found.look(KEY, [LEVEL], 1)
     assert (await found.look(KEY, [LEVEL], 1)).contents == first.contents
     assert len(server.gets) == 1
+    changed.clear()
     server.events.put_nowait({"type": "MODIFIED", "object": server.put("tuning", 2, data={"level": "1", "other": "2"})})
     await eventually_async(lambda: KEY in changed)
     assert (await found.look(KEY, [LEVEL], 1)).contents == first.contents
     server.events.put_nowait({"type": "MODIFIED", "object": server.put("tuning", 3, data={"level": "2"})})
-    await eventually_async(lambda: changed.count(KEY) >= 2)
+    await eventually_async(lambda: changed.count(KEY) == 2)
     assert (await found.look(KEY, [LEVEL], 1)).contents != first.contents
     assert len(server.gets) == 3
     server.events.put_nowait({"type": "DELETED", "object": server.put("tuning", 4)})
-    await eventually_async(lambda: changed.count(KEY) >= 3)
+    await eventually_async(lambda: changed.count(KEY) == 3)
     assert (await found.look(KEY, [LEVEL], 1)).missing == ("ConfigMap 'tuning', key 'level'",)
     found.forget(KEY)
 
@@ -82,6 +90,7 @@ def test_what_changed_between_two_watches_is_seen(end: Any) -> None:
         server.put("tuning", 1, data={"level": "1"})
         found = outside(server, changed)
         first = await found.look(KEY, [LEVEL], 1)
+        changed.clear()
         server.put("tuning", 2, data={"level": "2"})
         server.events.put_nowait(end)
         await eventually_async(lambda: server.follows == 2 and KEY in changed, 30)
@@ -127,6 +136,38 @@ def test_a_watch_that_ends_at_once_is_begun_more_and_more_rarely_and_one_that_la
         found.forget(KEY)
 
     run_virtual(main())
+
+
+@pytest.mark.parametrize("how", ["fails", "hangs"])
+def test_a_list_that_is_not_to_be_had_is_waited_for_once_and_its_coming_is_told(how: str) -> None:
+    async def main() -> None:
+        server, changed, clock = Server(), list[Any](), asyncio.get_running_loop().time
+        server.away = asyncio.Event()
+        server.hangs = how == "hangs"
+        found, waits = outside(server, changed), []
+        for name in ("tiny", "other", "third", "tiny"):
+            began = clock()
+            with pytest.raises(Unavailable, match="configmaps of namespace team cannot be listed"):
+                await found.look(("team", name), [LEVEL], 1)
+            waits.append(clock() - began)
+        assert waits == [5 if server.hangs else 0, 0, 0, 0]
+        assert not changed
+        server.away.set()
+        await eventually_async(lambda: set(changed) == {("team", name) for name in ("tiny", "other", "third")}, 10)
+        seen = await found.look(KEY, [LEVEL], 1)
+        assert seen.missing == ("ConfigMap 'tuning', key 'level'",)
+        for name in ("tiny", "other", "third"):
+            found.forget(("team", name))
+
+    run_virtual(main())
+
+
+async def test_who_has_had_the_first_list_is_not_told_of_it_as_of_a_change() -> None:
+    server, changed = Server(), list[Any]()
+    found = outside(server, changed)
+    await found.look(KEY, [LEVEL], 1)
+    assert not changed
+    found.forget(KEY)
 
 
 def test_what_went_between_two_watches_is_missing() -> None:
