@@ -140,12 +140,15 @@ class Registry:
         """A dead engine is cleared away, and the next registration starts another."""
         await death(engine)
         self._leaving = asyncio.current_task()
+        found = failure("EngineDied", "The engine's process has ended.", self._life.phase)
+        # What is left of it takes its time to end: nobody is to be sent here meanwhile.
+        self._life.enter(Phase.DRAINING, "the engine has died")
         try:
             dispatcher = self._start.dispatcher
             dispatcher.refusing = True
             dispatcher.cut_all(engine_gone())
             await dispatcher.idle(_LAST_WORDS_SECONDS)
-            await self._cleared(failure("EngineDied", "The engine's process has ended.", self._life.phase))
+            await self._cleared(found)
         finally:
             self._leaving = None
 

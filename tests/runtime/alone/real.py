@@ -50,7 +50,8 @@ class AloneRuntime(RuntimeProcess):
         return self.client.post("/v1/chat/completions", json=body)
 
     def resident(self) -> int:
-        """Bytes of memory that the whole tree of processes holds, shared pages counted once."""
+        """Bytes of memory that the whole tree of processes holds, shared pages counted once; without those of files,
+        which other processes of the machine have a part in."""
         return sum(_proportional(pid) for pid in [self.process.pid, *self.below()])
 
 
@@ -59,7 +60,7 @@ def _proportional(pid: int) -> int:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:
         return 0
-    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(("Pss_Anon:", "Pss_Shmem:")))
 
 
 @contextmanager

@@ -241,10 +241,17 @@ async def test_unregistering_a_model_that_loads_ends_the_load(tmp_path: Path) ->
 
 
 async def test_a_dead_engine_is_cleared_away_and_the_next_registration_starts_another(tmp_path: Path) -> None:
-    async with alone(tmp_path) as one:
+    class Watched(ScriptedEngine):
+        async def stop(self, seconds: float) -> None:
+            phases.append(one.phase)
+            await super().stop(seconds)
+
+    phases: list[Phase] = []
+    async with alone(tmp_path, engine=Watched()) as one:
         await one.register("mine")
         one.server.engine.errored = True
         await eventually_async(lambda: one.phase is Phase.EMPTY)
+        assert phases == [Phase.DRAINING], "not ready while the rest of it is ended"
         told = one.server.statuses[-1]
         assert told.failure is not None
         assert told.failure.reason == "EngineDied"

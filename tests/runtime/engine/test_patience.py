@@ -67,7 +67,7 @@ async def test_an_engine_that_is_lost_as_soon_as_it_is_loaded_fails_the_load_and
     monkeypatch.setattr(VllmEngine, "attach", attach)
     monkeypatch.setattr(processes, "members", list)
     monkeypatch.setattr(processes, "adopt", lambda: None, raising=False)
-    monkeypatch.setattr(processes, "end", lambda seconds: ended.append("processes"))
+    monkeypatch.setattr(processes, "end", lambda seconds, shared: ended.append("processes"))
     with pytest.raises(StartError) as caught:
         await asyncio.wait_for(loader.VllmLoader([]).load(tmp_path, ["one"], Model("file:///model")), 8)
     assert (caught.value.failure.reason, caught.value.failure.phase) == (reason, Phase.LOADING)
@@ -77,7 +77,7 @@ async def test_an_engine_that_is_lost_as_soon_as_it_is_loaded_fails_the_load_and
 async def test_an_end_that_hangs_in_vllm_is_made_by_force(monkeypatch: pytest.MonkeyPatch) -> None:
     """As vLLM's does for as long as a thread of its tokenizer has a long text in hand."""
     ended: list[float] = []
-    monkeypatch.setattr(processes, "end", ended.append)
+    monkeypatch.setattr(processes, "end", lambda seconds, shared: ended.append(seconds))
     monkeypatch.setattr(patience, "_MARGIN_SECONDS", 0.1)
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(patience.end(SimpleNamespace(shutdown=lambda seconds: time.sleep(3)), 0.1), 2)

@@ -5,29 +5,35 @@ import sys
 
 PROGRAM = """
 import multiprocessing, os, signal
+from multiprocessing import resource_tracker, shared_memory
 from pathlib import Path
 from arriero_runtime.engine.vllm import processes
 
 def core(writer):
+    segment, lock = shared_memory.SharedMemory(create=True, size=1 << 20), fork.Lock()
     worker = os.fork()
     if worker:
-        writer.send(worker)
+        writer.send((worker, segment.name))
     else:
         signal.alarm(60)
     signal.pause()
 
 processes.adopt()
+resource_tracker.ensure_running()
 fork = multiprocessing.get_context("fork")
 reader, writer = fork.Pipe()
 engine = fork.Process(target=core, args=(writer,))
 engine.start()
-worker = reader.recv()
+worker, name = reader.recv()
+own = shared_memory.SharedMemory(create=True, size=1 << 20)
 engine.kill()
 engine.join()
 print(processes.end(10), Path(f"/proc/{worker}").exists(), engine.exitcode)
+print(Path("/dev/shm", name).exists(), Path("/dev/shm", own.name).exists())
+own.unlink()
 """
 
 
-def test_a_worker_whose_engine_core_has_died_is_found_ended_and_waited_for() -> None:
+def test_a_worker_whose_engine_core_has_died_is_ended_with_what_they_shared() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False, timeout=60)
-    assert (done.stdout, done.stderr) == ("[] False -9\n", "")
+    assert (done.stdout, done.stderr) == ("[] False -9\nFalse True\n", "")

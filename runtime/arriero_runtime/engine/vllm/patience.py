@@ -44,8 +44,9 @@ async def answered(work: Coroutine[Any, Any, _T], gone: Callable[[], bool], seco
 async def end(client: Any, seconds: float) -> None:
     """The end of the engine's processes, by force after `seconds`: vLLM's own way first waits for what its threads have
     in hand. `client` is AsyncLLM, or None where there is none yet."""
+    shared = await apart(lambda: processes.shared_by(processes.members()))
     if client is not None:
         with contextlib.suppress(Exception):  # a TimeoutError too
             await asyncio.wait_for(apart(client.shutdown, seconds), seconds + _MARGIN_SECONDS)
-    if left := await apart(processes.end, seconds):
+    if left := await apart(processes.end, seconds, shared):
         log.warning("these processes of the engine cannot be ended: %s", left)

@@ -1,7 +1,11 @@
 """The engine's processes below this one: none of them outlives its engine, also where vLLM has lost sight of it."""
 
+import contextlib
 import multiprocessing
+import os
 import time
+from collections.abc import Collection
+from multiprocessing import resource_tracker
 from pathlib import Path
 from signal import SIGKILL
 from typing import Final
@@ -13,6 +17,9 @@ _KEPT: Final = b"multiprocessing.resource_tracker"
 _TITLE: Final = b"VLLM::"
 """Of the processes that an engine consists of; others are helpers, which end when their work is done."""
 _LOOK_SECONDS: Final = 0.05
+_SHARED: Final = "/dev/shm/"
+_KINDS: Final = {"psm_": "shared_memory", "sem.mp-": "semaphore"}
+"""How Python names the files there, and what its resource tracker calls them."""
 
 
 def adopt() -> None:
@@ -31,20 +38,44 @@ def members() -> list[int]:
     return [pid for pid in running() if _is_member(pid)]
 
 
+def shared_by(pids: Collection[int]) -> set[Path]:
+    """The files of shared memory that the processes have mapped."""
+    found: set[Path] = set()
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            lines = Path(f"/proc/{pid}/maps").read_text(errors="replace").splitlines()
+            found |= {Path(line[line.index(_SHARED) :]) for line in lines if f" {_SHARED}" in line}
+    return {file for file in found if file.parent == Path(_SHARED) and file.exists()}
+
+
 def kill() -> None:
     """SIGKILL for all of them."""
     tree.send(running(), SIGKILL)
 
 
-def end(seconds: float) -> list[int]:
-    """SIGKILL for all of them, until they are gone; returns those that are not within `seconds`. Blocking."""
+def end(seconds: float, shared: Collection[Path] = ()) -> list[int]:
+    """SIGKILL for all of them, until they are gone, and with them what they share in memory; returns those that are not
+    within `seconds`. `shared` are the files of those that have ended already. Blocking."""
     deadline = time.monotonic() + seconds
+    shared = set(shared)
     while (left := running()) and time.monotonic() < deadline:
+        shared |= shared_by(left)
         tree.send(left, SIGKILL)
         time.sleep(_LOOK_SECONDS)
+    if not left:
+        _unlink(shared - shared_by([os.getpid()]))
     # Nobody waits for those that came here by the death of their parent.
     tree.reap_but([child.pid for child in multiprocessing.active_children() if child.pid is not None])
     return left
+
+
+def _unlink(files: Collection[Path]) -> None:
+    """The resource tracker that the engine's processes share with this one would do so at the end of this one alone."""
+    for file in files:
+        for prefix, kind in _KINDS.items():
+            if file.name.startswith(prefix):
+                file.unlink(missing_ok=True)
+                resource_tracker.unregister(f"/{file.name.removeprefix('sem.')}", kind)
 
 
 def _is_member(pid: int) -> bool:
