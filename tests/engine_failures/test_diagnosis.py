@@ -46,6 +46,18 @@ def test_a_worker_s_error_gets_its_reason_and_no_wrong_one(line: str, reason: st
     assert reason_of(*worker(line))[0] == reason
 
 
+def test_a_load_that_took_longer_than_the_variable_allows_names_the_variable_and_what_else_bounds_it() -> None:
+    line = (
+        "TimeoutError: Timed out waiting for engine core processes to start. This is often caused by slow weight "
+        "loading for large models. Waited 600s (configured by VLLM_ENGINE_READY_TIMEOUT_S). To increase the timeout, "
+        "set the environment variable: VLLM_ENGINE_READY_TIMEOUT_S=<seconds>"
+    )
+    reason, message = reason_of("Traceback (most recent call last):", line)
+    assert reason == "EngineFailed"
+    assert "not loaded within 600 seconds, the value of VLLM_ENGINE_READY_TIMEOUT_S in spec.engine.env" in message
+    assert "spec.rollout.progressDeadlineSeconds" in message
+
+
 def test_an_architecture_that_is_known_is_not_called_unknown_where_the_image_lacks_a_package_for_it() -> None:
     line = "  Value error, Model architectures ['LlavaForConditionalGeneration'] failed to be inspected. Please check."
     reason, message = reason_of("pydantic_core.ValidationError: 1 validation error for ModelConfig", line)
@@ -99,3 +111,12 @@ def test_every_kind_has_a_reason_of_the_catalogue_and_fills_its_own_message() ->
         groups = dict.fromkeys(kind.pattern.groupindex, "x")
         assert kind.message.format_map(groups)
         assert all("=" in source or source in groups for source in kind.details)
+
+
+def test_code_that_is_not_run_is_told_with_the_field_that_would_let_it() -> None:
+    diagnosis = Diagnosis()
+    diagnosis.feed("ValueError: The repository x contains custom code which must be executed to load the model.")
+    found = diagnosis.failure()
+    assert found is not None
+    assert found.reason == "ModelUnsupported"
+    assert "spec.model.trustRemoteCode" in found.remedy

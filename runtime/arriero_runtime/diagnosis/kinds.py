@@ -222,6 +222,15 @@ KINDS: Final[tuple[Kind, ...]] = (
         "The weights do not belong to the model's configuration{what}",
         frames=_LOADING,
     ),
+    # Time: only where somebody has set a limit, as the runtime sets none that matters
+    _kind(
+        "EngineFailed",
+        r"Timed out waiting for engine core processes to start.*?Waited (?P<seconds>\d+) ?s",
+        "The engine was not loaded within {seconds} seconds, the value of VLLM_ENGINE_READY_TIMEOUT_S in "
+        "spec.engine.env; raise it, or leave it out: then spec.rollout.progressDeadlineSeconds alone says how long a "
+        "load may take",
+        {"seconds": "readyTimeoutSeconds"},
+    ),
     # The source, where the engine itself asks it
     _kind("Unauthorized", r"access a gated repo", "The repository is gated and this token has no access to it"),
     _kind(

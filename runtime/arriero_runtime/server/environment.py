@@ -31,6 +31,9 @@ _DEFAULTS: Final = {
     "HF_HUB_DISABLE_XET": "1",
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",
     "TOKENIZERS_PARALLELISM": "false",
+    # The engine would give up a load after ten minutes. How long one may take is for the resource to say: this is the
+    # longest spec.rollout.progressDeadlineSeconds.
+    "VLLM_ENGINE_READY_TIMEOUT_S": "604800",
 }
 _FOLDERS: Final = {
     "HOME": "home",

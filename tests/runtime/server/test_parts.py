@@ -8,6 +8,7 @@ import pytest
 
 from arriero_api import owned_env
 from arriero_api.contract import ContractError, Phase, Progress, RuntimeStatus
+from arriero_api.spec.rollout import Rollout
 from arriero_runtime import cli, registrations
 from arriero_runtime.engine.vllm import VllmLoader, Wishes, arguments
 from arriero_runtime.failing import StartError, failure
@@ -81,6 +82,18 @@ def test_with_a_cache_that_other_pods_use_the_engine_writes_in_a_folder_of_its_o
     written = [value for value in environ.values() if value.startswith("/")]
     assert len(written) == 7
     assert all(Path(value).is_relative_to(tmp_path / "state") for value in written)
+
+
+def test_a_load_may_take_as_long_as_the_longest_deadline_of_a_resource(tmp_path: Path) -> None:
+    """vLLM itself gives up after 600 s."""
+    longest = Rollout.model_json_schema()["properties"]["progressDeadlineSeconds"]["maximum"]
+    environ: dict[str, str] = {}
+    environment.prepare(environ, tmp_path)
+    assert int(environ["VLLM_ENGINE_READY_TIMEOUT_S"]) == longest
+    assert longest * 1000 < 2**31, "vLLM hands it to poll(2), in milliseconds"
+    own = {"VLLM_ENGINE_READY_TIMEOUT_S": "900"}
+    environment.prepare(own, tmp_path)
+    assert own["VLLM_ENGINE_READY_TIMEOUT_S"] == "900"
 
 
 def test_a_user_without_a_name_gets_one(tmp_path: Path) -> None:
