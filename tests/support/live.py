@@ -68,22 +68,24 @@ def _is_below(pid: int, ancestor: int) -> bool:
 
 @contextmanager
 def live(
-    model: Path,
+    model: Path | str,
     folder: Path,
     engine_args: Sequence[str] = (),
     options: Sequence[str] = (),
     extra: Mapping[str, str] | None = None,
 ) -> Iterator[Live]:
-    """Serves `model` as "one" with the alias "chat". `options` are the runtime's own, `extra` its environment's.
+    """Serves `model`, a folder or a URI, as "one" with the alias "chat". `options` are the runtime's own, `extra` its
+    environment's.
 
     `folder` takes its caches and its log.
     """
     port, control = _free_ports(2)
+    uri = model if isinstance(model, str) else f"file://{model}"
     names = [{"name": "one", "kind": "Model"}, {"name": "chat", "kind": "Alias"}]
     registrations = folder / "registrations.json"
     registrations.write_text(json.dumps({"schemaVersion": 1, "names": names, "commit": ""}))
     command = [
-        *(str(environment.PYTHON), "-m", "arriero_runtime", "serve", f"--model=file://{model}"),
+        *(str(environment.PYTHON), "-m", "arriero_runtime", "serve", f"--model={uri}"),
         *("--registrations", str(registrations), "--cache-dir", str(folder / "cache")),
         *("--state-dir", str(folder / "state"), "--termination-log", str(folder / "termination.json")),
         *("--host", "127.0.0.1", "--port", str(port), "--control-port", str(control)),

@@ -101,4 +101,5 @@ def _known(kind: Kind, matched: re.Match[str]) -> Failure:
         name, fixed, value = source.partition("=")
         text = value if fixed else groups[name]
         details[key] = int(text) if text.isdigit() else text
-    return make_failure(kind.reason, kind.message.format_map(groups), **details)
+    found = make_failure(kind.reason, kind.message.format_map(groups), **details)
+    return replace(found, remedy=kind.remedy) if kind.remedy else found

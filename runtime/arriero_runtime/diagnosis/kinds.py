@@ -14,7 +14,8 @@ from typing import Final
 @dataclass(frozen=True, slots=True)
 class Kind:
     """One kind of error. `pattern` is searched in the error with its type; where `frames` or `earlier` are given, they
-    must be found in the traceback or in the errors that came before."""
+    must be found in the traceback or in the errors that came before. `remedy` is given where the reason's own would not
+    do."""
 
     reason: str
     pattern: re.Pattern[str]
@@ -22,6 +23,7 @@ class Kind:
     details: Mapping[str, str] = field(default_factory=dict)
     frames: re.Pattern[str] | None = None
     earlier: re.Pattern[str] | None = None
+    remedy: str = ""
 
 
 def _kind(
@@ -32,6 +34,7 @@ def _kind(
     *,
     frames: str | None = None,
     earlier: str | None = None,
+    remedy: str = "",
 ) -> Kind:
     return Kind(
         reason,
@@ -40,6 +43,7 @@ def _kind(
         details or {},
         re.compile(frames) if frames else None,
         re.compile(earlier) if earlier else None,
+        remedy,
     )
 
 
@@ -171,6 +175,8 @@ KINDS: Final[tuple[Kind, ...]] = (
         "ModelUnsupported",
         r"contains custom code which must be executed",
         "The model needs code of its own, which is not run",
+        remedy="Set spec.model.trustRemoteCode where you trust whoever can change the model's source: "
+        "its code then runs in the pod.",
     ),
     _kind(
         "ModelUnsupported",

@@ -128,6 +128,7 @@ class BringUp:
                 self.options.credentials,
                 self.options.credentials_dir,
                 displaces=self.options.allow_registration and not self.options.shared_cache,
+                code=self.options.trust_remote_code,
             ),
         )
         self.life.commit(resolved.commit)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from arriero_runtime.checkpoint import context
 from arriero_runtime.sources.files import is_weights
+from arriero_runtime.sources.transfer import PIECE
 
 
 class Foretaste:
@@ -30,9 +31,11 @@ class Foretaste:
         context.check(folder, self._flags)
         with contextlib.suppress(OSError):  # no room: the engine will see the model itself
             self._copy = Path(tempfile.mkdtemp(prefix="configuration-"))
-            for file in folder.iterdir():
-                if file.is_file() and not is_weights(file.name):
-                    shutil.copy(file, self._copy)
+            for file in folder.rglob("*"):
+                if file.is_file() and not is_weights(file.name.removesuffix(PIECE)):
+                    place = self._copy / file.relative_to(folder)
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copy(file, place)
             if self.closed:
                 shutil.rmtree(self._copy, ignore_errors=True)
                 return

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
-from arriero_runtime.sources.kinds import MODEL
+from arriero_runtime.sources.kinds import MODEL, MODEL_WITH_CODE
 from arriero_runtime.sources.locking import alone
 
 _BLOCK_BYTES: Final = 512
@@ -30,7 +30,8 @@ def used(folder: Path) -> None:
 def make_room(cache_dir: Path, needed: int, without: Collection[Path]) -> bool:
     """Remove as many as it takes to free `needed` bytes, and none where all of them would not do; those `without` stay.
     Whether any was removed."""
-    there = [folder for folder in (cache_dir / MODEL.shelf).glob("*/*/") if _lock(folder).exists()]
+    shelves = [cache_dir / kind.shelf for kind in (MODEL, MODEL_WITH_CODE)]
+    there = [folder for shelf in shelves for folder in shelf.glob("*/*/") if _lock(folder).exists()]
     sizes = {folder: _size(folder) for folder in there if folder not in without}
     if sum(sizes.values()) < needed:
         return False

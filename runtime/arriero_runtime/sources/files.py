@@ -7,6 +7,7 @@ from typing import Final
 
 _FOLDERS_OF_OTHERS: Final = ("original", "onnx", "openvino", "coreml", "metal", "flax", "tf", "runs", "checkpoint-*")
 _SMALL: Final = ("*.json", "*.jinja", "*.txt", "*.model", "*.tiktoken", "*.spm", "*.vocab", "*.bpe")
+_CODE: Final = ("*.py",)
 _WEIGHTS: Final = (("*.safetensors",), ("*.bin", "*.pt"))
 """Kinds of weights that the engine reads, the wanted one first: only the first that a repository has is fetched. The
 second are pickles, which the engine reads with torch's `weights_only`."""
@@ -49,6 +50,13 @@ def needed(paths: Iterable[str]) -> list[str]:
     kept = [path for path in paths if not _of_others(path)]
     weights = _one_copy(_weights(kept))
     return sorted({path for path in kept if _matches(path, _SMALL)} | set(weights))
+
+
+def needed_with_code(paths: Iterable[str]) -> list[str]:
+    """As `needed`, and the model's own modules: for a model whose code may be run."""
+    known = list(paths)
+    code = [path for path in known if _matches(path, _CODE) and not _of_others(path)]
+    return sorted({*needed(known), *code})
 
 
 def is_weights(path: str) -> bool:

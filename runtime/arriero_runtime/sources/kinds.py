@@ -1,7 +1,7 @@
 """What is fetched: a model, or an adapter; which of a source's files belong to it."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from arriero_api.contract import Phase
@@ -24,7 +24,7 @@ def _adapter_lacks(paths: Iterable[str]) -> str:
 class Kind:
     """`shelf` is its folder of the cache; `needed` chooses files, `lacks` says what is missing among some.
 
-    `weights` and `small` are names that it may have, for a source that cannot list.
+    `weights` and `small` are names that it may have, for a source that cannot list. `code`: its own modules too.
     """
 
     shelf: str
@@ -34,6 +34,7 @@ class Kind:
     remedy: str
     weights: tuple[str, ...]
     small: tuple[str, ...]
+    code: bool = False
 
     def chosen(self, paths: Iterable[str], where: str) -> list[str]:
         """The files to fetch. Raises StartError where it is not whole; `where` begins the sentence."""
@@ -56,6 +57,8 @@ MODEL: Final = Kind(
     ("model.safetensors", "consolidated.safetensors"),
     files.KNOWN,
 )
+MODEL_WITH_CODE: Final = replace(MODEL, shelf="models-with-code", needed=files.needed_with_code, code=True)
+"""Apart from the others: what was fetched without its code is complete for those who do not run it alone."""
 ADAPTER: Final = Kind(
     "adapters", _adapter_files, _adapter_lacks, "AdapterInvalid", "", ("adapter_model.safetensors",), FILES[:1]
 )

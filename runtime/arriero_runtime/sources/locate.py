@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 class Wanted:
     """What to obtain. `pin` is the commit that the first pod reported, empty where none has; `credentials` names the
     Secret to ask with, empty for none; its files are below `credentials_dir`. `displaces`: other models of the cache
-    are not in use, and go where this one needs their room."""
+    are not in use, and go where this one needs their room. `code`: the model's own modules too, as they will be run."""
 
     uri: str
     revision: str
@@ -41,6 +41,7 @@ class Wanted:
     credentials: str = ""
     credentials_dir: Path = Path(pod.CREDENTIALS_DIR)
     displaces: bool = False
+    code: bool = False
 
 
 @dataclass(frozen=True, slots=True)

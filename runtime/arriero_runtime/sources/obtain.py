@@ -8,7 +8,7 @@ from typing import Protocol
 
 from arriero_api import pod
 from arriero_runtime.sources import download, earlier
-from arriero_runtime.sources.kinds import MODEL
+from arriero_runtime.sources.kinds import MODEL, MODEL_WITH_CODE
 from arriero_runtime.sources.locate import Wanted, fetch_located, locate
 
 __all__ = ["Resolved", "Wanted", "resolve"]
@@ -35,7 +35,7 @@ class Resolved:
 
 async def resolve(wanted: Wanted, claim_dir: Path = Path(pod.CLAIM_DIR)) -> Resolved:
     """Raises StartError where there is no such model or its source does not let us know."""
-    found = await asyncio.to_thread(locate, wanted, MODEL, claim_dir)
+    found = await asyncio.to_thread(locate, wanted, MODEL_WITH_CODE if wanted.code else MODEL, claim_dir)
 
     async def fetch(report: download.Report, look: download.Look = download.look_at_nothing) -> Path:
         folder = await asyncio.to_thread(fetch_located, found, wanted.cache_dir, report, look, wanted.displaces)

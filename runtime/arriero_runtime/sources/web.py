@@ -17,7 +17,7 @@ from httpx2 import Client, HTTPStatusError
 from arriero_api.contract import Phase
 from arriero_api.uris import ModelUri
 from arriero_runtime.failing import StartError, start_error
-from arriero_runtime.sources import archives, connection, digests, http_errors
+from arriero_runtime.sources import archives, code, connection, digests, http_errors
 from arriero_runtime.sources.access import Access
 from arriero_runtime.sources.connection import Way
 from arriero_runtime.sources.digests import Digest
@@ -114,7 +114,7 @@ def _asked(source: WebSource, look: Look, kind: Kind, name: str) -> Remote:
 def _folder(source: WebSource, kind: Kind, _: str) -> Remote:
     sums = source.text(digests.SUMS)
     known = _sums(source, sums) if sums is not None else {}
-    names = kind.needed(known) if known else [*_weights(source, kind), *kind.small]
+    names = kind.needed(known) if known else [*_weights(source, kind), *kind.small, *_code(source, kind)]
     with source.way.client() as client:
         found = {name: head for name in names if (head := source.head(client, name)) is not None}
     if not found:
@@ -161,6 +161,10 @@ def _sums(source: WebSource, text: str) -> dict[str, Digest]:
     except ValueError as error:
         words = f"{digests.SUMS} of {source.uri} cannot be used: {error}."
         raise start_error("ModelIncomplete", words, Phase.RESOLVING) from error
+
+
+def _code(source: WebSource, kind: Kind) -> list[str]:
+    return code.modules(source.text) if kind.code else []
 
 
 def _weights(source: WebSource, kind: Kind) -> list[str]:

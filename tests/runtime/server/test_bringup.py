@@ -109,3 +109,16 @@ async def test_weights_that_are_not_whole_never_reach_the_engine(tmp_path: Path)
         assert [one.reason for one in told] == ["WeightsInvalid"]
         assert "model.layers.1.self_attn.o_proj" in told[0].message
         assert server.loader.loaded is None
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+async def test_the_engine_is_given_the_model_s_code_where_the_resource_allows_it(
+    hub: Hub, options: ServeOptions, tmp_path: Path, trusted: bool
+) -> None:
+    (tmp_path / "repository" / "modeling_own.py").write_text("")
+    hub.add_repo(NAME, tmp_path / "repository")
+    async with running(replace(options, trust_remote_code=trusted)) as server:
+        assert server.loader.loaded is not None
+        assert (
+            (server.loader.loaded / "modeling_own.py").exists() == ("modeling_own.py" in server.loader.seen) == trusted
+        )

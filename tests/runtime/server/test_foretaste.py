@@ -49,3 +49,15 @@ async def test_a_transfer_that_comes_so_far_after_the_end_of_its_start_leaves_no
     await asyncio.to_thread(foretaste.look, fetched)
     assert inside(copies) == set()
     assert await foretaste.folder() is None
+
+
+async def test_modules_in_folders_are_copied_and_what_came_of_the_weights_is_not(fetched: Path, copies: Path) -> None:
+    (fetched / "parts").mkdir()
+    (fetched / "parts" / "layers.py").write_text("")
+    (fetched / "model.safetensors.part").write_bytes(b"")
+    foretaste = Foretaste(())
+    await asyncio.to_thread(foretaste.look, fetched)
+    found = await foretaste.folder()
+    assert found is not None
+    assert {str(file.relative_to(found)) for file in found.rglob("*.*")} == {"config.json", "parts/layers.py"}
+    foretaste.close()

@@ -36,10 +36,15 @@ def secret(folder: Path, name: str, **keys: str) -> str:
 
 
 async def fetch(
-    folder: Path, uri: str, credentials: str = "", told: Callable[[int, str], None] | None = None, revision: str = ""
+    folder: Path,
+    uri: str,
+    credentials: str = "",
+    told: Callable[[int, str], None] | None = None,
+    revision: str = "",
+    code: bool = False,
 ) -> Path:
     """The model's folder, below the cache `folder/cache`; Secrets are in `folder/credentials`."""
-    wanted = obtain.Wanted(uri, revision, "", folder / "cache", credentials, folder / "credentials")
+    wanted = obtain.Wanted(uri, revision, "", folder / "cache", credentials, folder / "credentials", code=code)
     resolved = await obtain.resolve(wanted)
     return await resolved.fetch(told or Told())
 

@@ -220,3 +220,26 @@ async def test_a_later_process_goes_on_where_an_ended_one_has_come_to(hub: Hub, 
     assert (folder / "model.safetensors").read_bytes() == bytes(SIZE)
     asked = [seen.range for seen in hub.requests if seen.method == "GET" and "large-files" in seen.path]
     assert asked == [f"bytes={2 * 1024 * 1024}-"]
+
+
+async def test_the_model_s_own_code_is_fetched_where_it_may_be_run_alone_and_from_the_pinned_commit(
+    hub: Hub, tmp_path: Path
+) -> None:
+    folder = tmp_path / "coded"
+    (folder / "parts").mkdir(parents=True)
+    (folder / "config.json").write_text("{}")
+    (folder / "model.safetensors").write_bytes(b"weights")
+    (folder / "modeling_own.py").write_text("first = 1")
+    (folder / "parts" / "layers.py").write_text("layers = 2")
+    first = hub.add_repo(NAME, folder)
+    (folder / "modeling_own.py").write_text("second = 2")
+    assert hub.add_repo(NAME, folder) != first
+
+    async def code(allowed: bool) -> dict[str, str]:
+        wanted = obtain.Wanted(f"hf://{NAME}", "main", first, tmp_path / "cache", code=allowed)
+        place = await (await obtain.resolve(wanted)).fetch(Seen())
+        assert (place / "model.safetensors").is_file()
+        return {str(file.relative_to(place)): file.read_text() for file in place.rglob("*.py")}
+
+    allowed = {"modeling_own.py": "first = 1", "parts/layers.py": "layers = 2"}
+    assert [await code(one) for one in (False, True, False)] == [{}, allowed, {}]

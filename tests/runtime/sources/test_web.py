@@ -1,5 +1,6 @@
 """Web servers over TLS: folders by known names or a list of sums, and archives; as whom and by which way."""
 
+import json
 import random
 import tarfile
 import zipfile
@@ -217,3 +218,22 @@ def pack(folder: Path, archive: Path) -> None:
         return
     with tarfile.open(archive, "w" if archive.suffix == ".tar" else "w:gz") as tar:
         tar.add(folder, ".")
+
+
+async def test_code_is_found_by_what_the_configuration_names_and_its_modules_import(
+    web: WebServer, trust: str, tmp_path: Path
+) -> None:
+    place = model(web.folder / "tiny")
+    named = {"AutoConfig": "configuration_own.OwnConfig", "AutoModel": "someone/else--modeling_far.Far"}
+    (place / "config.json").write_text(json.dumps({"auto_map": named}))
+    (place / "tokenizer_config.json").write_text('{"auto_map": {"AutoTokenizer": ["tokenization_own.Own", null]}}')
+    (place / "configuration_own.py").write_text("from .shared import NAME\nfrom .configuration_own import NAME\n")
+    for name in ("shared", "tokenization_own", "unused"):
+        (place / f"{name}.py").write_text("NAME = 1\n")
+
+    async def code(allowed: bool) -> list[str]:
+        found = await fetch(tmp_path, f"https://{web.host}/tiny", trust, code=allowed)
+        return [name for name in files(found) if name.endswith(".py")]
+
+    assert await code(True) == ["configuration_own.py", "shared.py", "tokenization_own.py"]
+    assert await code(False) == []
