@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, Final
 
-from arriero_runtime.engine.protocol import Send
 from arriero_runtime.native import chat, completion
 from arriero_runtime.native.chatting import Payload, Way
 from arriero_runtime.native.errors import Refused, from_engine, unknown_model
+from arriero_runtime.native.events import Events, Translator
 from arriero_runtime.native.inner import Answer, Caller
-from arriero_runtime.native.streaming import Events, EventStream, Translator
+from arriero_runtime.native.streaming import EventStream, Reply
 from arriero_runtime.native.text import to_json
-from arriero_runtime.server.answers import reply
+from arriero_runtime.server import answers
 from arriero_runtime.server.routes import COMPLETIONS
 
 _STREAM: Final = {"stream": True, "stream_options": {"include_usage": True}}
@@ -46,11 +46,11 @@ async def chatted(caller: Caller, payload: Payload, way: Way, part: str) -> Foun
 
 
 async def streamed(
-    caller: Caller, path: str, payload: Payload, translator: Translator, send: Send, notes: Iterable[str]
+    caller: Caller, path: str, payload: Payload, translator: Translator, reply: Reply, notes: Iterable[str]
 ) -> None:
     """Answers with a stream."""
     answer = Answer()
-    stream = EventStream(translator, send, lambda: _headers(answer, notes))
+    stream = EventStream(translator, reply, lambda: _headers(answer, notes))
     await caller.follow(path, {**payload, **_STREAM}, stream.take, answer)
     _must_stream(answer, payload)
     await stream.close()
@@ -61,23 +61,23 @@ async def batched(questions: Sequence[Callable[[str], Awaitable[Found]]]) -> lis
     asked = (question(f"-{number}") for number, question in enumerate(questions))
     found = await asyncio.gather(*asked, return_exceptions=True)
     refused = {number: item for number, item in enumerate(found) if isinstance(item, Refused)}
-    answers: list[dict[str, Any]] = []
+    whole: list[dict[str, Any]] = []
     for item in found:
         if isinstance(item, tuple):
-            answers.append(item[0])
+            whole.append(item[0])
         elif not isinstance(item, Refused):
             raise item
     if refused:
         words = "; ".join(f"item {number}: {error}" for number, error in refused.items())
         raise Refused(max(error.status for error in refused.values()), words)
-    return answers
+    return whole
 
 
-async def answered(send: Send, body: object, answer: Answer | None = None, notes: Iterable[str] = ()) -> None:
+async def answered(reply: Reply, body: object, answer: Answer | None = None, notes: Iterable[str] = ()) -> None:
     """The whole response. `notes` tell the caller what had no effect."""
     headers = _headers(answer or Answer(), notes)
     pairs = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
-    await reply(send, 200, to_json(body), pairs)
+    await answers.reply(reply.send, 200, to_json(body), pairs)
 
 
 def checked(answer: Answer, payload: Payload) -> Any:
@@ -91,7 +91,7 @@ def checked(answer: Answer, payload: Payload) -> Any:
 
 
 def _must_stream(answer: Answer, payload: Payload) -> None:
-    if answer.status != 200 or not answer.stream:
+    if not answer.streams:
         checked(answer, payload)
         raise Refused(500, "The engine did not stream its answer.")
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from arriero_runtime.native import chat, messages, sampling, tools, wire
+from arriero_runtime.native.events import Translator
 from arriero_runtime.native.formats import answer
 from arriero_runtime.native.formats.llama import LlamaChat
-from arriero_runtime.native.streaming import Translator
 from arriero_runtime.server.routes import CHAT, COMPLETIONS
 
 Payload = dict[str, Any]

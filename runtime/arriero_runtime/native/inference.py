@@ -5,14 +5,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Final
 
-from arriero_runtime.engine.protocol import AsgiApp, Message, Receive, Scope, Send
+from arriero_runtime.engine.protocol import AsgiApp, Receive, Scope, Send
 from arriero_runtime.native import asking, chatting, completion, content, embeddings, sampling, wire
 from arriero_runtime.native.chatting import Payload
 from arriero_runtime.native.errors import NATIVE, BadBody, Refused, invalid
 from arriero_runtime.native.facts import Facts
 from arriero_runtime.native.inner import Caller, ClientGone
-from arriero_runtime.server import grammars
-from arriero_runtime.server.answers import reply
+from arriero_runtime.native.streaming import Reply
+from arriero_runtime.server import answers, grammars
 from arriero_runtime.server.routes import CHAT, COMPLETIONS, EMBEDDINGS
 
 _HERE: Final = {"structured_outputs": "response_format"}
@@ -29,72 +29,74 @@ class Inference:
     async def completion(self, app: AsgiApp, scope: Scope, receive: Receive, send: Send) -> None:
         """One raw completion, whole or streamed."""
 
-        async def work(caller: Caller, send: Send) -> None:
+        async def work(caller: Caller, reply: Reply) -> None:
             request = wire.parse(wire.Completion, await caller.body())
             payload = self._completion_payload(request, request.content, "content")
             ends = self._facts.message_ends()
             if request.stream:
-                await asking.streamed(caller, COMPLETIONS, payload, completion.Stream(ends), send, ())
+                await asking.streamed(caller, COMPLETIONS, payload, completion.Stream(ends), reply, ())
             else:
                 found, answer = await asking.completed(caller, payload, ends, "")
-                await asking.answered(send, found, answer)
+                await asking.answered(reply, found, answer)
 
         await _guarded(app, scope, receive, send, work)
 
     async def chat_completion(self, app: AsgiApp, scope: Scope, receive: Receive, send: Send) -> None:
         """One answer of a chat, whole or streamed."""
 
-        async def work(caller: Caller, send: Send) -> None:
+        async def work(caller: Caller, reply: Reply) -> None:
             request = wire.parse(wire.ChatCompletion, await caller.body())
             way = self._way(request)
             payload = self._chat_payload(request, request.messages, "messages", way)
             if request.stream:
-                await asking.streamed(caller, way.path, payload, way.stream(), send, way.notes)
+                await asking.streamed(caller, way.path, payload, way.stream(), reply, way.notes)
             else:
                 found, answer = await asking.chatted(caller, payload, way, "")
-                await asking.answered(send, found, answer, way.notes)
+                await asking.answered(reply, found, answer, way.notes)
 
         await _guarded(app, scope, receive, send, work)
 
     async def batch_completion(self, app: AsgiApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Many raw completions at once."""
 
-        async def work(caller: Caller, send: Send) -> None:
+        async def work(caller: Caller, reply: Reply) -> None:
             request = wire.parse(wire.BatchCompletion, await caller.body())
             payloads = [
                 self._completion_payload(request, item, f"content_batch[{number}]")
                 for number, item in enumerate(request.content_batch)
             ]
             ends = self._facts.message_ends()
+            caller.several()
             found = await asking.batched([partial(asking.completed, caller, one, ends) for one in payloads])
-            await asking.answered(send, {"batch": found})
+            await asking.answered(reply, {"batch": found})
 
         await _guarded(app, scope, receive, send, work)
 
     async def batch_chat_completion(self, app: AsgiApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers of many chats at once."""
 
-        async def work(caller: Caller, send: Send) -> None:
+        async def work(caller: Caller, reply: Reply) -> None:
             request = wire.parse(wire.BatchChatCompletion, await caller.body())
             way = self._way(request)
             payloads = [
                 self._chat_payload(request, item, f"messages_batch[{number}]", way)
                 for number, item in enumerate(request.messages_batch)
             ]
+            caller.several()
             found = await asking.batched([partial(asking.chatted, caller, one, way) for one in payloads])
-            await asking.answered(send, {"batch": found}, None, way.notes)
+            await asking.answered(reply, {"batch": found}, None, way.notes)
 
         await _guarded(app, scope, receive, send, work)
 
     async def embeddings(self, app: AsgiApp, scope: Scope, receive: Receive, send: Send) -> None:
         """One vector per content."""
 
-        async def work(caller: Caller, send: Send) -> None:
+        async def work(caller: Caller, reply: Reply) -> None:
             request = wire.parse(wire.Embeddings, await caller.body())
             self._must_have(EMBEDDINGS, request.model_id)
             payload = embeddings.payload(request, self._facts.served_name(request.model_id))
             answer = await caller.ask("POST", EMBEDDINGS, payload)
-            await asking.answered(send, embeddings.whole(asking.checked(answer, payload)), answer)
+            await asking.answered(reply, embeddings.whole(asking.checked(answer, payload)), answer)
 
         await _guarded(app, scope, receive, send, work)
 
@@ -140,27 +142,21 @@ def _bounded(payload: Payload) -> Payload:
 
 
 async def _guarded(
-    app: AsgiApp, scope: Scope, receive: Receive, send: Send, work: Callable[[Caller, Send], Awaitable[None]]
+    app: AsgiApp, scope: Scope, receive: Receive, send: Send, work: Callable[[Caller, Reply], Awaitable[None]]
 ) -> None:
     """Errors in Llama Stack's form; silence for a client that has left. Raises what nobody expects in the middle."""
-    begun = False
-
-    def noting(message: Message) -> Awaitable[None]:
-        nonlocal begun
-        begun = True
-        return send(message)
-
+    reply = Reply(send)
     async with Caller(app, scope, receive) as caller:
         try:
-            await work(caller, noting)
+            await work(caller, reply)
         except BadBody as error:
-            await reply(send, 400, error.body)
+            await answers.reply(send, 400, error.body)
         except Refused as error:
             await error.refusal.send(send, NATIVE)
         except ClientGone:
             pass
         except Exception:
-            if begun:
+            if reply.begun:
                 raise
             log.exception("%s failed", scope["path"])
             await Refused(500, "Internal server error: An unexpected error occurred.").refusal.send(send, NATIVE)

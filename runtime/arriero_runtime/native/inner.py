@@ -1,13 +1,13 @@
 """Asking the engine's application from inside, on behalf of one client."""
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Final, Self
 
 from arriero_runtime.engine.protocol import AsgiApp, Message, Receive, Scope, Send
+from arriero_runtime.native.text import decoded, encoded
 
 _FORWARDED: Final = frozenset({b"x-request-id", b"x-session-id", b"traceparent", b"tracestate"})
 _RETURNED: Final = frozenset({b"x-request-id"})
@@ -19,11 +19,12 @@ class ClientGone(Exception):
 
 @dataclass
 class Answer:
-    """What the application answered. `headers` are those that are for the client too."""
+    """What the application answered. `headers` are those that are for the client too; `streams`: it is a stream, and no
+    error."""
 
     status: int = 0
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
-    stream: bool = False
+    streams: bool = False
     body: bytearray = field(default_factory=bytearray)
 
     def start(self, message: Message) -> None:
@@ -33,25 +34,27 @@ class Answer:
             if name.lower() in _RETURNED:
                 self.headers.append((name.lower(), value))
             elif name.lower() == b"content-type":
-                self.stream = value.startswith(b"text/event-stream")
+                self.streams = self.status == 200 and value.startswith(b"text/event-stream")
 
     @property
     def json(self) -> Any:
         """The parsed body; None where it is no JSON."""
         try:
-            return json.loads(self.body)
+            return decoded(self.body)
         except ValueError:
             return None
 
 
 class Caller:
-    """One client's request, whose body is read once; a context manager. Its leaving ends every question under way."""
+    """One client's request, whose body is read once; a context manager. The client's leaving ends every question under
+    way: one, unless `several` has been called."""
 
     def __init__(self, app: AsgiApp, scope: Scope, receive: Receive) -> None:
         self._app = app
         self._scope = scope
         self._receive = receive
         self._gone: asyncio.Future[None] | None = None
+        self._left = False
 
     async def __aenter__(self) -> Self:
         return self
@@ -71,13 +74,21 @@ class Caller:
                 raise ClientGone
             data += message.get("body", b"")
             if not message.get("more_body", False):
-                break
+                return bytes(data)
+
+    def several(self) -> None:
+        """Before questions that are under way at the same time: each of them learns that the client has left."""
         self._gone = asyncio.ensure_future(self._leave())
-        return bytes(data)
 
     async def _leave(self) -> None:
-        while (await self._receive())["type"] != "http.disconnect":
+        while (await self._next())["type"] != "http.disconnect":
             pass
+
+    async def _next(self) -> Message:
+        message = await self._receive()
+        if message["type"] == "http.disconnect":
+            self._left = True
+        return message
 
     async def ask(self, method: str, path: str, payload: object = None, part: str = "") -> Answer:
         """The whole answer. `part` tells several questions of one request apart. Raises ClientGone."""
@@ -100,7 +111,7 @@ class Caller:
 
         def pass_on(message: Message) -> Awaitable[None]:
             # For every token of every stream: no more calls than it needs.
-            if answer.stream and answer.status == 200 and message["type"] == "http.response.body":
+            if answer.streams and message["type"] == "http.response.body":
                 return take(message.get("body", b""))
             return keep(message)
 
@@ -115,21 +126,21 @@ class Caller:
 
     def still_there(self) -> None:
         """Raises ClientGone."""
-        if self._gone is not None and self._gone.done():
+        if self._left:
             raise ClientGone
 
     async def _call(self, method: str, path: str, payload: object, part: str, send: Send) -> None:
-        body = b"" if payload is None else json.dumps(payload).encode()
-        given = [False]
+        body = b"" if payload is None else encoded(payload)
+        given = False
 
         async def receive() -> Message:
-            if not given[0]:
-                given[0] = True
+            nonlocal given
+            if not given:
+                given = True
                 return {"type": "http.request", "body": body, "more_body": False}
             if self._gone is None:
-                await asyncio.Event().wait()
-            else:
-                await asyncio.shield(self._gone)
+                return await self._next()
+            await asyncio.shield(self._gone)
             return {"type": "http.disconnect"}
 
         await self._app(self._inner_scope(method, path, len(body), part), receive, send)

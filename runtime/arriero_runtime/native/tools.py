@@ -39,6 +39,9 @@ _BUILT_IN: Final = {
 """Tools that Llama Stack knows by name alone: description, parameters."""
 
 
+_NO_CONFIG: Final = wire.ToolConfig()
+
+
 @dataclass(frozen=True, slots=True)
 class Offer:
     """`payload` goes into a request that is made by the model's own chat template; `names` are those that a call may
@@ -59,7 +62,7 @@ class Offer:
 
 def offered(request: wire.ChatOptions, *, prompts: bool = False) -> Offer:
     """What the request says of tools. `prompts` tells that the prompt is Llama Stack's. Raises Refused."""
-    config = request.tool_config or wire.ToolConfig()
+    config = request.tool_config or _NO_CONFIG
     choice, shape = config.tool_choice, config.tool_prompt_format
     if isinstance(request, wire.ChatCompletion):
         choice = _agreed("tool_choice", choice, request.tool_choice)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from arriero_runtime.engine.protocol import Message
 from arriero_runtime.native import completion
-from arriero_runtime.native.streaming import EventStream
+from arriero_runtime.native.streaming import EventStream, Reply
 from tests.runtime.native.played import COUNT, text_piece
 
 EVENTS = [text_piece("Pä"), text_piece("ris: \n\n"), text_piece("", "stop"), COUNT]
@@ -21,7 +21,7 @@ async def answered(pieces: list[bytes]) -> list[Message]:
     async def send(message: Message) -> None:
         sent.append(message)
 
-    stream = EventStream(completion.Stream(frozenset()), send, lambda: [(b"x-request-id", b"abc")])
+    stream = EventStream(completion.Stream(frozenset()), Reply(send), lambda: [(b"x-request-id", b"abc")])
     for piece in pieces:
         await stream.take(piece)
     await stream.close()
