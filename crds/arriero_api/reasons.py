@@ -61,6 +61,12 @@ _ALL: Final = (
     _state("Draining", "A pod lets its requests end before it stops."),
     # Refused before any pod.
     _fault(
+        "SpecNotUnderstood",
+        "The spec has something that this version of the operator does not know: the CRD is of another version.",
+        "Upgrade the operator to the version of the CRD, or take what the message names out of the spec.",
+        permanent=True,
+    ),
+    _fault(
         "ProfileUnknown",
         "The chart has no profile of this name.",
         "Use one of the profiles named in the message in spec.profile, or add it to the chart's values.",
@@ -131,6 +137,16 @@ _ALL: Final = (
         "The API server refuses one of the model's children.",
         "Correct the field that the message names.",
         permanent=True,
+    ),
+    _fault(
+        "ChildDenied",
+        "An admission policy, or a missing right of the operator, stands against one of the model's objects.",
+        "Do what the message asks for in the spec or the profile, or have the policy or the right changed. It is tried again by itself.",
+    ),
+    _fault(
+        "ApiServerFailed",
+        "The API server fails to do what the model needs.",
+        "Mend what the message names: an admission webhook that does not answer, or the API server itself. It is tried again by itself.",
     ),
     _fault(
         "QuotaExceeded",

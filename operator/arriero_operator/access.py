@@ -1,13 +1,19 @@
 """How a model's pods are reached: its Service, and the NetworkPolicy where the chart wants one."""
 
+from typing import Final
+from urllib.parse import urlsplit
+
 from arriero_api import labels
+from arriero_api.types import Service
 from arriero_operator.apply import Applier, Part
 from arriero_operator.cache import Cache
 from arriero_operator.kube.protocol import POLICIES, SERVICES
-from arriero_operator.render import service
+from arriero_operator.render import names, service
 from arriero_operator.render.networkpolicy import network_policy
 from arriero_operator.rounds import Round, owned
 from arriero_operator.settings import Settings
+
+_PLAIN: Final = "ClusterIP"
 
 
 class Access:
@@ -18,24 +24,38 @@ class Access:
         self._cache = cache
         self._settings = settings
 
-    async def ensure(self, now: Round) -> None:
-        """Raises as Applier.ensure."""
-        await self._policy(now)
+    async def service(self, now: Round) -> None:
+        """The Service; as it was announced, where the spec is not acted on. Raises as Applier.ensure."""
         observed = now.observed
-        intent = service.service(observed.owner, observed.spec.service)
+        wanted = self._announced(now) if now.plan.held else observed.spec.service
+        intent = service.service(observed.owner, wanted)
         await self._applier.ensure(observed.owner, SERVICES, [Part(labels.MANAGER, intent)])
         # The Service of an earlier name goes when the new one is there.
         for obj in self._cache.children(SERVICES, now.key[0], observed.stem):
             if obj["metadata"]["name"] != intent["metadata"]["name"] and owned(obj, now):
                 await self._applier.remove(SERVICES, obj)
 
-    async def _policy(self, now: Round) -> None:
+    def _announced(self, now: Round) -> Service:
+        """By the name and port of the status, and of the type that it has: the rest of spec.service changes nobody's
+        way to the model."""
+        wanted = now.observed.spec.service
+        place = urlsplit(str(now.observed.before.get("url") or service.url(now.observed.owner, wanted)))
+        name = str(place.hostname).partition(".")[0]
+        live = self._cache.get(SERVICES, now.key[0], name)
+        allowed = wanted.type in self._settings.policy.service_types
+        kind = live["spec"]["type"] if live is not None else wanted.type if allowed else _PLAIN
+        return wanted.model_copy(update={"name": name, "port": place.port or names.HTTP, "type": kind})
+
+    async def policy(self, now: Round) -> None:
+        """The NetworkPolicy; where the spec is not acted on, pods may go out as before. Raises as Applier.ensure."""
         observed, rules = now.observed, self._settings.network_policies
+        stored = self._cache.get(POLICIES, now.key[0], observed.stem)
         if rules.enabled:
             intent = network_policy(observed.owner, observed.spec, rules, self._settings.hub_endpoint)
+            if now.plan.held and stored is not None:
+                intent["spec"]["egress"] = stored["spec"].get("egress") or []
             await self._applier.ensure(observed.owner, POLICIES, [Part(labels.MANAGER, intent)])
             return
-        stored = self._cache.get(POLICIES, now.key[0], observed.stem)
         if stored is not None and owned(stored, now):
             await self._applier.remove(POLICIES, stored)
 

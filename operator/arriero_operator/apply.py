@@ -16,7 +16,7 @@ from arriero_api.contract import Failure
 from arriero_operator import facts, marks
 from arriero_operator.cache import Cache
 from arriero_operator.diagnose.failures import failure
-from arriero_operator.diagnose.refusals import refused
+from arriero_operator.diagnose.refusals import hindered, refused
 from arriero_operator.kube.errors import Conflict, Forbidden, Invalid, NotFound
 from arriero_operator.kube.protocol import CLAIMS, MODELS, SERVICES, Kind, Kube, Object
 from arriero_operator.render.children import Owner
@@ -179,7 +179,7 @@ class Applier:
                 raise ChildProblem(failure("QuotaExceeded", f"{where}: {error.message}"), 30.0) from error
             if "being terminated" in error.message:
                 raise Leaving(error.message) from error
-            raise ChildProblem(failure("ChildRefused", f"{where}: {error.message}"), 30.0) from error
+            raise ChildProblem(hindered(where, error.message, denied=True), 30.0) from error
 
 
 def _recalled(owner: Owner, live: Object, parts: Sequence[Part]) -> _Applied:

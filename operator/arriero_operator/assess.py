@@ -20,8 +20,7 @@ def assess(cache: Cache, now: Round) -> Situation:
     observed, applied = now.observed, now.applied
     # Pods of a deleted model of this name are about to go: none of them counts.
     pods = [pod for pod in observed.pods if pod.deleting or not now.outcome.leaving]
-    replicas = observed.spec.replicas
-    failure = model_failure(pods, applied, replicas, deployment_of(cache, observed))
+    failure = model_failure(pods, applied, now.replicas, deployment_of(cache, observed))
     if failure is not None and failure.reason in SCHEDULING and now.method.expected:
         failure = None
     if failure is not None and now.hold is not None:
@@ -30,7 +29,7 @@ def assess(cache: Cache, now: Round) -> Situation:
     failure = failure or now.overdue
     return Situation(
         generation=observed.model["metadata"]["generation"],
-        replicas=replicas,
+        replicas=observed.spec.replicas,
         wanted=now.wanted,
         applied=applied,
         stage=stage(pods, applied),
@@ -38,6 +37,7 @@ def assess(cache: Cache, now: Round) -> Situation:
         names=_names(now, pods),
         refused=now.outcome.refused,
         failure=failure,
+        hindered=now.outcome.hindered,
         rolled_back=now.plan.rejection.failure if now.plan.rejection is not None else None,
         mismatch=_mismatch(pods, now.registrations.get(applied)),
         outdated=now.plan.outdated,
@@ -50,13 +50,16 @@ def assess(cache: Cache, now: Round) -> Situation:
 
 def _names(now: Round, pods: Sequence[PodFacts]) -> list[NameState]:
     before = now.observed.before.get("names") or ()
-    if now.plan.refused is not None:
+    if now.plan.refused is not None and not now.plan.held:
         return registered.refused_states(now.plan.names, now.plan.lost, before, now.moment)
+    wanted = now.plan.names
+    if now.plan.held:
+        wanted = (*now.served, *(one for one in wanted if one.name in now.plan.lost))
     ready = [pod for pod in pods if pod.live and pod.ready]
     proven = sum(pod.uid in now.proven for pod in ready)
     files = {revision: one.content for revision, one in now.registrations.items()}
-    states = adapters.states(now.plan.served, ready, adapters.trusted(now.observed.before, now.observed.model), files)
-    found = registered.name_states(now.plan.names, now.plan.lost, before, len(ready), proven, now.moment, states)
+    states = adapters.states(now.served, ready, adapters.trusted(now.observed.before, now.observed.model), files)
+    found = registered.name_states(wanted, now.plan.lost, before, len(ready), proven, now.moment, states)
     return registered.unreached(found, now.unreachable)
 
 

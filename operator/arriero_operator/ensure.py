@@ -12,7 +12,7 @@ from arriero_operator.cache import Cache
 from arriero_operator.decide import failed, sparing
 from arriero_operator.facts import pod_facts
 from arriero_operator.keys import Key
-from arriero_operator.kube.errors import Conflict, NotFound
+from arriero_operator.kube.errors import Conflict, KubeError, NotFound
 from arriero_operator.kube.protocol import (
     BUDGETS,
     CLAIMS,
@@ -24,6 +24,7 @@ from arriero_operator.kube.protocol import (
     Kube,
     Object,
 )
+from arriero_operator.obstacles import Obstacles
 from arriero_operator.registrations import LiveRegistrations
 from arriero_operator.render import children
 from arriero_operator.render.claim import cache_claim
@@ -50,23 +51,22 @@ class Children:
         self._waited: dict[Key, float] = {}
 
     async def ensure(self, now: Round) -> Outcome:
-        """Create, adopt or put right all children. Raises KubeError where a retry may help."""
+        """Create, adopt or put right all children. What the API server would not do is told, and in `now.error` where
+        all of it is to be tried again."""
         if now.plan.revision is None or now.plan.applied is None:
             return Outcome(now.plan.refused)
+        found = Obstacles()
         try:
-            await self._revisioned(now, now.plan.revision)
-            await self._claim(now)
-            await self._access.ensure(now)
-            await self._budget(now)
-            await self._deployment(now, now.plan.applied)
-        except ChildProblem as problem:
-            return Outcome(problem.failure, problem.retry_after)
+            await self._all(now, now.plan.revision, now.plan.applied, found)
+        except (ChildProblem, KubeError) as problem:
+            found.note(problem)
         except Leaving:
             wait = self._waited.get(now.key, _LEAVING)
             self._waited[now.key] = min(_LEAVING_LONGEST, wait * 1.5)
-            return Outcome(None, wait, leaving=True)
+            return Outcome(now.plan.refused, wait, leaving=True)
         self._waited.pop(now.key, None)
-        return Outcome()
+        now.error = now.error or found.error
+        return found.outcome(now.plan.refused)
 
     async def renew(self, now: Round) -> bool:
         """Remove the wanted revision where it is to be rendered anew; True: the plan is another now.
@@ -91,7 +91,7 @@ class Children:
         """Remove failed pods and revisions that nothing needs; that those have no pods is looked up live."""
         if now.plan.revision is None:
             return
-        for pod in failed.surplus(now.observed.pods, now.applied, now.observed.spec.replicas):
+        for pod in failed.surplus(now.observed.pods, now.applied, now.replicas):
             await self._kube.delete(PODS, now.key[0], pod.name, uid=pod.uid)
         said = now.observed.before.get("model") or {}
         keep = (now.plan.revision.hash, said.get("serving"), said.get("lastGood"))
@@ -106,16 +106,24 @@ class Children:
         self._applier.forget(*key)
         self._waited.pop(key, None)
 
-    async def _revisioned(self, now: Round, revision: Revision) -> None:
-        """The record of the revision; the names of every revision that has pods, of which those are told."""
+    async def _all(self, now: Round, revision: Revision, applied: Revision, found: Obstacles) -> None:
+        """The Service is first, as its name is the one that somebody else may have: then nothing else is made. Where
+        there is a Deployment, it does not wait for what stands beside it; a first one waits for its NetworkPolicy."""
+        first = self._cache.get(DEPLOYMENTS, now.key[0], now.observed.stem) is None
+        await found.beside(self._access.service(now), vital=first)
+        await found.beside(self._access.policy(now), vital=first)
+        await self._claim(now)
         await self._one(now, REVISIONS, revision.record)
         for wanted in now.registrations.values():
             await self._one(now, CONFIG_MAPS, wanted.intent(now.observed.owner))
         for wanted in now.registrations.values():
-            await self._registrations.tell(now.key, now.observed.pods, wanted)
+            await found.beside(self._registrations.tell(now.key, now.observed.pods, wanted))
+        await found.beside(self._budget(now))
+        await self._deployment(now, applied, found)
 
-    async def _deployment(self, now: Round, revision: Revision) -> None:
-        owner, replicas = now.observed.owner, now.observed.spec.replicas
+    async def _deployment(self, now: Round, revision: Revision, found: Obstacles) -> None:
+        """Where its template is refused, or something else that is asked for, the number of pods is right still."""
+        owner, replicas = now.observed.owner, now.replicas
         if now.hold is not None:
             replicas = now.hold.replicas
         rolling = now.method.rolling
@@ -128,27 +136,34 @@ class Children:
         # A new template must not begin to roll by another strategy, nor more replicas start with the old template.
         live = self._cache.get(DEPLOYMENTS, owner.namespace, now.observed.stem)
         same = live is not None and live["spec"]["strategy"].get("rollingUpdate") == rolling
-        await self._spare(now, live)
-        await self._applier.ensure(owner, DEPLOYMENTS, [template, scale] if same else [scale, template])
+        await found.beside(self._spare(now, live))
+        if live is None or found.refused is None:
+            try:
+                await self._applier.ensure(owner, DEPLOYMENTS, [template, scale] if same else [scale, template])
+                return
+            except ChildProblem as problem:
+                found.note(problem)
+        if live is not None:
+            await self._applier.ensure(owner, DEPLOYMENTS, [scale])
 
     async def _spare(self, now: Round, live: Mapping[str, Any] | None) -> None:
         """Before fewer pods are asked for: tell Kubernetes which of those that load have come furthest."""
         deployed = 0 if live is None else int(live["spec"].get("replicas", 1))
-        for pod, cost in sparing.costs(now.observed.pods, deployed, now.observed.spec.replicas):
+        for pod, cost in sparing.costs(now.observed.pods, deployed, now.replicas):
             patch = {"metadata": {"uid": pod.uid, "annotations": {sparing.COST: str(cost)}}}
             with suppress(NotFound, Conflict):  # gone by now, and maybe replaced
                 await self._kube.merge_patch(PODS, now.key[0], pod.name, patch)
 
     async def _claim(self, now: Round) -> None:
         """For the cache, where the spec asks for one. One that it does not ask for any more may hold what others need:
-        it stays until the model goes."""
+        it stays until the model goes. A spec that is not acted on gets none."""
         wanted = now.observed.spec.cache.claim_template if now.observed.spec.cache else None
-        if wanted is not None:
+        if wanted is not None and not now.plan.held:
             await self._one(now, CLAIMS, cache_claim(now.observed.owner, wanted))
 
     async def _budget(self, now: Round) -> None:
         """From two replicas on: the only replica's budget would allow its eviction anyway."""
-        if now.observed.spec.replicas >= _BUDGET_FROM:
+        if now.replicas >= _BUDGET_FROM:
             await self._one(now, BUDGETS, children.disruption_budget(now.observed.owner))
             return
         stored = self._cache.get(BUDGETS, now.key[0], now.observed.stem)

@@ -7,7 +7,7 @@ from typing import Final
 from arriero_operator.cache import Cache
 from arriero_operator.decide import acceptance, claims
 from arriero_operator.decide.acceptance import Asked
-from arriero_operator.decide.plan import Plan, plan
+from arriero_operator.decide.plan import Plan, holding, plan
 from arriero_operator.imagerolls import ImageRolls
 from arriero_operator.keys import Key
 from arriero_operator.kube.protocol import Kube
@@ -51,6 +51,16 @@ class Planner:
         seen = await self._outside.look(observed.key, self._references(observed, asked), observed.spec.replicas)
         found = self._rolling(observed, asked, seen, self._planned(observed, asked, seen))
         return await self._tried(observed, found)
+
+    def held(self, observed: Observed) -> Plan:
+        """What was accepted last, where a plan cannot be made for now; neither it nor anything else is refused."""
+        found = self._planned(observed, self._read(observed), Seen())
+        return self._holding(observed, Plan(found.names, found.lost, found.refused, profile=found.profile))
+
+    def _holding(self, observed: Observed, bare: Plan) -> Plan:
+        stored = revisions_of(self._cache, observed)
+        rollback = observed.spec.rollout.rollback
+        return holding(bare, observed.owner, observed.model, stored, VERSION, rollback)
 
     def forget(self, key: Key) -> None:
         """The model is gone."""
@@ -97,7 +107,8 @@ class Planner:
         why = await self._trials.refusal(observed.owner, found.revision)
         if why is None:
             return found
-        return Plan(found.names, found.lost, why, profile=found.profile, retry_after=AGAIN)
+        refused = Plan(found.names, found.lost, why, profile=found.profile, retry_after=AGAIN)
+        return self._holding(observed, refused)
 
     def _references(self, observed: Observed, asked: Asked) -> tuple[Reference, ...]:
         """What the pods refer to, but for what the operator makes itself."""

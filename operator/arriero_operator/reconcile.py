@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from arriero_operator import events, facts
+from arriero_operator import events, facts, obstacles
 from arriero_operator.access import url
 from arriero_operator.assess import assess
 from arriero_operator.cache import Cache
@@ -16,8 +16,10 @@ from arriero_operator.decide.situation import Situation
 from arriero_operator.decide.status import Described, status
 from arriero_operator.ensure import Children
 from arriero_operator.keys import Key
+from arriero_operator.kube.errors import KubeError
 from arriero_operator.kube.protocol import Kube
-from arriero_operator.observe import observe, pods_of
+from arriero_operator.observe import Observed, deployment_of, observe, pods_of
+from arriero_operator.obstacles import Hesitation
 from arriero_operator.planner import Planner
 from arriero_operator.pod_events import PodEvents
 from arriero_operator.queue import Reconcile, Result
@@ -57,6 +59,7 @@ class Reconciler:
         self._children = Children(kube, cache, self._registrations, settings)
         self._rollouts = Rollouts(cache, self._planner.claim_modes)
         self._reporter = Reporter(kube)
+        self._hesitation = Hesitation()
         self._farewells = Farewells(kube, cache, self._now)
 
     async def __call__(self, key: Key) -> Result:
@@ -66,28 +69,62 @@ class Reconciler:
             return await self._gone(key)
         self._farewells.seen(observed.model)
         farewell = await self._farewells.follow(key, observed.owner.uid)
-        now = Round(observed, await self._planner.plan(observed), self._clock())
-        if observed.spec.paused:
-            await self._only_report(now)
-            return Result(_soonest(farewell, untold(now)))
+        now = await self._begin(observed)
+        soonest = None
+        try:
+            if not observed.spec.paused:
+                soonest = await self._act(now)
+            else:
+                self._only_look(now)
+        except KubeError as error:
+            now.error = now.error or error
+        self._hindered(now)
+        await self._report(now, assess(self._cache, now))
+        if not observed.spec.paused:
+            await self._children.tidy(now)
+        if now.error is not None:
+            raise now.error
+        again = untold(now) if observed.spec.paused else requeue_after(now, soonest)
+        return Result(_soonest(again, farewell))
+
+    async def _begin(self, observed: Observed) -> Round:
+        """The plan; where it cannot be made for now, what was accepted last stands."""
+        error, moment = None, self._clock()
+        try:
+            plan = await self._planner.plan(observed)
+        except KubeError as failed:
+            plan, error = self._planner.held(observed), failed
+        found = deployment_of(self._cache, observed)
+        deployed = int(found["spec"].get("replicas", 1)) if found is not None else 0
+        return Round(observed, plan, moment, deployed, error=error)
+
+    async def _act(self, now: Round) -> float | None:
+        """Bring all into the wanted state; how soon runtimes or Events are to be asked again. Raises KubeError."""
         soonest = await self._ask(now)
         if await self._children.renew(now):
-            now.plan = await self._planner.plan(observed)
+            now.plan = await self._planner.plan(now.observed)
         if await self._rollouts.decide(now, self._clock()):
             self._registrations.look(now)
         self._doubt(now)
-        now.hold = hold(now.observed.pods, now.applied, observed.spec.replicas, now.moment)
+        now.hold = hold(now.observed.pods, now.applied, now.replicas, now.moment)
         now.outcome = await self._children.ensure(now)
-        situation = assess(self._cache, now)
-        await self._report(now, situation)
-        await self._children.tidy(now)
-        return Result(requeue_after(now, _soonest(soonest, farewell)))
+        return soonest
 
-    async def _only_report(self, now: Round) -> None:
+    def _only_look(self, now: Round) -> None:
         """A paused model: what is there is told, and neither changed nor asked."""
         now.outcome = Outcome(now.plan.refused)
         self._registrations.look(now)
-        await self._report(now, assess(self._cache, now))
+
+    def _hindered(self, now: Round) -> None:
+        """Take into the round what is to be told of requests that failed. Raises the error, while nothing is."""
+        if now.error is None:
+            self._hesitation.passed(now.key)
+            return
+        if not self._hesitation.tells(now.key, now.observed.model):
+            raise now.error
+        refused = now.outcome.refused or now.plan.refused
+        hindered = now.outcome.hindered or obstacles.words(now.error)
+        now.outcome = replace(now.outcome, refused=refused, hindered=hindered)
 
     async def _gone(self, key: Key) -> Result:
         """The garbage collector removes the children."""
@@ -99,6 +136,7 @@ class Reconciler:
         self._children.forget(key)
         self._planner.forget(key)
         self._heard.forget(key)
+        self._hesitation.passed(key)
         return Result(again)
 
     async def _ask(self, now: Round) -> float | None:

@@ -47,6 +47,7 @@ class LiveRegistrations:
         revision, observed = now.plan.applied, now.observed
         if revision is None:
             return
+        now.served = self._served(now)
         hashes = {revision.hash, *(pod.revision for pod in observed.pods if pod.revision)}
         now.registrations = {one: self.wanted(now, one) for one in sorted(hashes)}
         said = registered.announced(observed.before.get("names") or (), now.moment)
@@ -70,7 +71,7 @@ class LiveRegistrations:
         said = _stored(text)
         before = observed.before.get("names") or ()
         room = self._room(now, revision)
-        served = registered.served(now.plan.served, self._said(observed), before, now.moment, room)
+        served = registered.served(self._served(now), self._said(observed), before, now.moment, room)
         served = pins.pinned(served, self._files(observed), observed.pods)
         content = Registrations(served, (said.commit if said else "") or _reported_commit(observed.pods, revision))
         if stored is None:
@@ -79,6 +80,13 @@ class LiveRegistrations:
         if text == content.to_json():
             return Wanted(revision, content, made, marks.get(CHANGED, ""), fresh=False)
         return Wanted(revision, content, made, facts.timestamp(now.moment), fresh=True, before=said)
+
+    def _served(self, now: Round) -> tuple[Registration, ...]:
+        """The names that pods are to serve, but for those that leave."""
+        if not now.plan.held:
+            return now.plan.served
+        before = now.observed.before.get("names") or ()
+        return registered.kept(now.plan.names, now.plan.lost, self._said(now.observed), before)
 
     def _room(self, now: Round, revision: str) -> Room:
         """What pods of the revision were made for."""
@@ -99,17 +107,23 @@ class LiveRegistrations:
         return [file for file in read if file is not None]
 
     async def tell(self, key: Key, pods: Iterable[PodFacts], wanted: Wanted) -> None:
-        """Put the hash onto every pod of the revision that may not have seen the file and does not carry it."""
+        """Put the hash onto every pod of the revision that may not have seen the file and does not carry it.
+
+        Raises KubeError once all have been tried.
+        """
         known, digest = self._proven.get(key, {}), wanted.content.hash
         slots = asyncio.Semaphore(_AT_ONCE)
-        await asyncio.gather(
+        answers = await asyncio.gather(
             *(
                 self._annotate(key[0], pod, digest, slots)
                 for pod in pods
                 if pod.live and pod.revision == wanted.revision and pod.registrations != digest
                 if older(pod, wanted) or known.get(pod.uid, digest) != digest
-            )
+            ),
+            return_exceptions=True,
         )
+        if failed := next((one for one in answers if one is not None), None):
+            raise failed
 
     def proven(self, key: Key, pod: PodFacts, wanted: Wanted) -> bool:
         """Whether the ready pod is known to serve by the file."""

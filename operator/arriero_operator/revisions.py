@@ -73,20 +73,32 @@ def stored_revision(stored: Iterable[Mapping[str, Any]], revision: str) -> Revis
     return None
 
 
+def recorded(owner: Owner, stored: Iterable[Mapping[str, Any]], revision: str, operator: str) -> Revision | None:
+    """A stored revision with the record to apply for it as it stands; None where it is not there, or not whole.
+
+    `operator` is the version that would render anew.
+    """
+    known = stored_revision(stored, revision)
+    if known is None:
+        return None
+    record = children.controller_revision(owner, revision, known.template, known.record["revision"], operator)
+    said = (known.record["metadata"].get("annotations") or {}).get(labels.INPUTS)
+    record["metadata"]["annotations"] |= {labels.INPUTS: said} if said else {}
+    return Revision(revision, known.template, record | {"data": known.record["data"]})
+
+
 def wanted(owner: Owner, choice: Choice, stored: Iterable[Mapping[str, Any]], operator: str) -> Revision:
     """The chosen revision: the stored one where there is one. `operator` is the version that renders anew."""
     stored = list(stored)
     hash_ = choice.kept or choice.inputs.hash
-    known = next((one for one in stored if one["metadata"]["name"] == names.revisioned(owner.name, hash_)), None)
-    if known is not None and "template" in (known.get("data") or {}):
-        body: Json = known["data"]["template"]
-        record = children.controller_revision(owner, hash_, body, known["revision"], operator) | {"data": known["data"]}
-    else:
+    own = [one for one in stored if one["metadata"]["name"] == names.revisioned(owner.name, hash_)]
+    found = recorded(owner, own, hash_, operator)
+    if found is None:
         body = template.pod_template(owner.name, choice.inputs, owner.operator_class)
         number = 1 + max((int(one.get("revision", 0)) for one in stored), default=0)
-        record = children.controller_revision(owner, hash_, body, number, operator)
-    record["metadata"]["annotations"][labels.INPUTS] = choice.lineage.to_json()
-    return Revision(hash_, body, record)
+        found = Revision(hash_, body, children.controller_revision(owner, hash_, body, number, operator))
+    found.record["metadata"]["annotations"][labels.INPUTS] = choice.lineage.to_json()
+    return found
 
 
 def stillborn(

@@ -74,7 +74,7 @@ class Rollouts:
         observed = now.observed
         found = Turnover(
             applied=applied,
-            replicas=observed.spec.replicas,
+            replicas=now.replicas,
             rollout=observed.spec.rollout,
             pods=observed.pods,
             deployment=deployment_of(self._cache, observed),

@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from arriero_api.contract import Failure, Registrations
+from arriero_api.contract import Failure, Registration, Registrations
 from arriero_operator.decide.failed import Hold
 from arriero_operator.decide.pins import Entry
 from arriero_operator.decide.plan import Plan
 from arriero_operator.decide.rollout import SURGE, Method
 from arriero_operator.keys import Key
+from arriero_operator.kube.errors import KubeError
 from arriero_operator.observe import Observed
 from arriero_operator.render import children
 from arriero_operator.render.children import Json, Owner
@@ -46,26 +47,31 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of applying: a refusal by the API server, and when to look again without being told (seconds).
+    """What came of applying: why the spec is not acted on, and when to look again without being told (seconds).
 
-    `leaving`: children of a deleted model of this name are still there.
+    `leaving`: children of a deleted model of this name are still there. `hindered`: why something that the spec may
+    ask for could not be done for now.
     """
 
     refused: Failure | None = None
     retry_after: float | None = None
     leaving: bool = False
+    hindered: Failure | None = None
 
 
 @dataclass(slots=True)
 class Round:
     """One reconcile, begun at `moment`.
 
-    `registrations` has what each revision with pods is to serve, and the wanted one.
+    `deployed` is how many replicas the Deployment has, as far as it is there. `served` are the names that pods are to
+    serve; `registrations` has what each revision with pods is to serve, and the wanted one.
     """
 
     observed: Observed
     plan: Plan
     moment: datetime
+    deployed: int = 0
+    served: tuple[Registration, ...] = ()
     registrations: dict[str, Wanted] = field(default_factory=dict)
     proven: set[str] = field(default_factory=set)
     """Uids of ready pods that are known to serve their registrations."""
@@ -78,6 +84,8 @@ class Round:
     hold: Hold | None = None
     """That fewer pods are asked for, because those before have failed one after the other."""
     outcome: Outcome = Outcome()
+    error: KubeError | None = None
+    """What the API server would not do, so that all of it is to be tried again."""
 
     @property
     def key(self) -> Key:
@@ -90,6 +98,13 @@ class Round:
         if self.plan.revision is not None:
             return self.plan.revision.hash
         return str((self.observed.before.get("model") or {}).get("wanted") or "")
+
+    @property
+    def replicas(self) -> int:
+        """How many are asked for: what the spec says, but no more than there are where that is what is refused."""
+        wanted = self.observed.spec.replicas
+        shared = self.plan.refused is not None and self.plan.refused.reason == "ClaimNotShareable"
+        return min(wanted, max(1, self.deployed)) if shared else wanted
 
     @property
     def applied(self) -> str:

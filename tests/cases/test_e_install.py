@@ -137,20 +137,20 @@ def test_e09_placement_of_the_profile_reaches_model_pods_and_the_schedulers_word
 
 
 @pytest.mark.parametrize(
-    ("placement", "words"),
+    ("placement", "reason", "words"),
     [
-        ({"runtimeClassName": "absent"}, 'RuntimeClass "absent" not found'),
-        ({"priorityClassName": "absent"}, "no PriorityClass with name absent was found"),
-        ({"topologySpreadConstraints": [{"maxSkew": 0}]}, "topologySpreadConstraints[0].maxSkew"),
+        ({"runtimeClassName": "absent"}, "ChildDenied", 'RuntimeClass "absent" not found'),
+        ({"priorityClassName": "absent"}, "ChildDenied", "no PriorityClass with name absent was found"),
+        ({"topologySpreadConstraints": [{"maxSkew": 0}]}, "ChildRefused", "topologySpreadConstraints[0].maxSkew"),
     ],
     ids=["runtime class", "priority class", "spread"],
 )
 def test_e09_placement_that_cannot_be_is_told_in_the_words_of_the_api_server(
-    kubectl: Kubectl, operator: MakeOperator, placement: dict[str, Any], words: str
+    kubectl: Kubectl, operator: MakeOperator, placement: dict[str, Any], reason: str, words: str
 ) -> None:
     operator(profiles=nvidia(kubectl, **placement))
     kubectl.apply(model("tiny"))
-    found = until(kubectl, "tiny", "Ready", "False", "ChildRefused", timeout=20)
+    found = until(kubectl, "tiny", "Ready", "False", reason, timeout=20)
     assert words in found["message"]
 
 

@@ -20,6 +20,7 @@ SCHEDULING: Final = (
     "QuotaExceeded",
     "VolumeMountFailed",
     "ChildRefused",
+    "ChildDenied",
 )
 """Reasons of failures that concern a pod's place."""
 
@@ -49,6 +50,8 @@ def _scheduled(s: Situation) -> Verdict:
         return _fault("Scheduled", s.refused)
     if s.failure and s.failure.reason in SCHEDULING and s.unplaced:
         return _fault("Scheduled", s.failure)
+    if s.hindered and s.replicas and not s.live:
+        return _fault("Scheduled", s.hindered)
     if s.replicas == 0:
         return _state("Scheduled", True, "ScaledToZero")
     if s.unplaced:
@@ -61,6 +64,8 @@ def _engine_ready(s: Situation) -> Verdict:
         return _fault("EngineReady", s.refused)
     if s.failure:
         return _fault("EngineReady", s.failure)
+    if s.hindered and s.replicas and not s.live:
+        return _fault("EngineReady", s.hindered)
     if s.replicas == 0:
         return _state("EngineReady", True, "ScaledToZero")
     if s.ready_applied < s.replicas:
@@ -101,6 +106,8 @@ def _up_to_date(s: Situation) -> Verdict:
         return _fault("UpToDate", s.refused)
     if s.rolled_back:
         return Verdict("UpToDate", "False", "RolledBack", _given_up(s.rolled_back, s))
+    if s.old and s.hindered:
+        return _fault("UpToDate", s.hindered)
     if s.old or s.turnover[0]:
         words = f"{s.old} of {len(s.live)} pods are of an older revision."
         return Verdict("UpToDate", "False", s.turnover[0] or "RollingOut", s.turnover[1] or words)
@@ -119,8 +126,8 @@ def _ready(s: Situation) -> Verdict:
         return _fault("Ready", s.refused)
     if s.rolled_back:
         return Verdict("Ready", "False", s.rolled_back.reason, _given_up(s.rolled_back, s))
-    if s.failure:
-        return _fault("Ready", s.failure)
+    if fault := s.failure or s.hindered:
+        return _fault("Ready", fault)
     if withheld := _named(s.names, "Conflict"):
         return _withheld("Ready", withheld)
     if s.replicas == 0:

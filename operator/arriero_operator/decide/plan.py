@@ -21,7 +21,10 @@ _NOTHING: Final = Seen()
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Either `refused`, or `inputs` and `revision` are set. `lost` are withheld names with the model that has them.
+    """What pods are to be. `lost` are withheld names with the model that has them.
+
+    Where the spec can be acted on, `inputs` and `revision` are set; else `refused` says why, and what was accepted last
+    stands: then `held` is True, and `revision` the one that was wanted last, where there was one.
 
     `profile` is the name of the one in force, empty for one that the chart does not have. `good` is the last good
     revision where that is another than the wanted one, and `rejection` why the wanted one was given up for it. `stale`
@@ -40,6 +43,7 @@ class Plan:
     stale: str = ""
     missing: str = ""
     retry_after: float | None = None
+    held: bool = False
 
     @property
     def applied(self) -> Revision | None:
@@ -85,23 +89,49 @@ def plan(
     """
     names = claims.wanted_names(owner.name, asked.spec)
     lost = lost_names(model, rivals)
+    stored = list(stored)
     profile = asked.profile.name if asked.profile else ""
     refused = asked.refused or seen.refused or _nameless(names, lost)
     if refused is not None or asked.inputs is None:
-        return Plan(names, lost, refused, profile=profile, retry_after=seen.retry_after)
-    stored = list(stored)
+        bare = Plan(names, lost, refused, profile=profile, retry_after=seen.retry_after)
+        return holding(bare, owner, model, stored, operator, asked.spec.rollout.rollback)
     wish = Wish(asked.spec, asked.inputs, retry_of(model), _wanted_before(model), rolling)
     choice = lineage.choose(wish, seen, stored, asked.settings.changes)
     missing = f"not there: {', '.join(seen.missing)}" if seen.missing else ""
     if missing and not choice.stored:
-        return Plan(names, lost, failure("ReferenceMissing", missing), profile=profile, retry_after=seen.retry_after)
+        refused = failure("ReferenceMissing", missing)
+        bare = Plan(names, lost, refused, profile=profile, retry_after=seen.retry_after)
+        return holding(bare, owner, model, stored, operator, asked.spec.rollout.rollback)
     revision = revisions.wanted(owner, choice, stored, operator)
     good = _last_good(model, stored, revision.hash)
     found = Plan(
         names, lost, None, choice.inputs, revision, profile, good, None, choice.stale, missing, seen.retry_after
     )
-    rejection = revisions.rejection_of(stored, revision.hash)
-    if rejection is None or found.good is None or not asked.spec.rollout.rollback or rejection.retry != retry_of(model):
+    return _gone_back(found, model, stored, asked.spec.rollout.rollback)
+
+
+def holding(
+    bare: Plan,
+    owner: Owner,
+    model: Mapping[str, Any],
+    stored: Iterable[Mapping[str, Any]],
+    operator: str,
+    rollback: bool,
+) -> Plan:
+    """`bare`, of a spec that cannot be acted on, with what was accepted last: that is kept right meanwhile."""
+    stored = list(stored)
+    revision = revisions.recorded(owner, stored, _wanted_before(model), operator)
+    if revision is None:
+        return bare
+    good = _last_good(model, stored, revision.hash)
+    return _gone_back(replace(bare, revision=revision, good=good, held=True), model, stored, rollback)
+
+
+def _gone_back(found: Plan, model: Mapping[str, Any], stored: list[Mapping[str, Any]], rollback: bool) -> Plan:
+    """The same; with the last good revision, where the wanted one was given up for it."""
+    assert found.revision is not None
+    rejection = revisions.rejection_of(stored, found.revision.hash)
+    if rejection is None or found.good is None or not rollback or rejection.retry != retry_of(model):
         return found
     return found.rejecting(rejection)
 

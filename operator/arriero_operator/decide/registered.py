@@ -130,6 +130,24 @@ def served(
     return tuple(sorted(found, key=lambda one: (_rank(one.kind), one.name)))
 
 
+def kept(
+    asked: Sequence[Registration], lost: Mapping[str, Loss], stored: Iterable[Registration], before: Names
+) -> tuple[Registration, ...]:
+    """What is served while the spec is not acted on: what the status names, but for what leaves.
+
+    Each as the pods' files have it (`stored`); where they were lost, as the spec has it (`asked`).
+    """
+    known = {one.name: one for one in (*asked, *stored)}
+    found = []
+    for name in before:
+        if name["state"] in (CONFLICT, UNREGISTERING) or name["name"] in lost:
+            continue
+        kind = NameKind(name["kind"])
+        if name["name"] in known or kind is not NameKind.ADAPTER:
+            found.append(replace(known.get(name["name"], Registration(name["name"], kind)), kind=kind))
+    return tuple(found)
+
+
 def announced(before: Names, moment: datetime) -> set[str]:
     """Names that clients may use by what the status says or has said until a moment ago."""
     return {one["name"] for one in before if one["state"] == REGISTERED or ends(one, moment) is not None}

@@ -32,10 +32,11 @@ class Situation:
 
     `wanted` is the revision that the spec asks for, empty when the spec is refused before it is known; `applied` the
     one that pods are to be of: another where the wanted one was given up, and `rolled_back` says why. `refused` says
-    why the spec is not acted on, `failure` why fewer pods of the applied revision than wanted are ready. `mismatch`:
-    pods of another commit. `turnover` is a reason that tells how pods are being replaced, and its message; empty:
-    nothing to tell. `outdated` tells of another image than the profile's, `stale` of another profile or other
-    contents than pods were made of, `missing` of what they were made of and is not there any more.
+    why the spec is not acted on, `failure` why fewer pods of the applied revision than wanted are ready, `hindered`
+    what the API server would not do for now. `mismatch`: pods of another commit. `turnover` is a reason that tells how
+    pods are being replaced, and its message; empty: nothing to tell. `outdated` tells of another image than the
+    profile's, `stale` of another profile or other contents than pods were made of, `missing` of what they were made of
+    and is not there any more.
     """
 
     generation: int
@@ -47,6 +48,7 @@ class Situation:
     names: Sequence[NameState] = ()
     refused: Failure | None = None
     failure: Failure | None = None
+    hindered: Failure | None = None
     rolled_back: Failure | None = None
     mismatch: str = ""
     turnover: tuple[str, str] = ("", "")

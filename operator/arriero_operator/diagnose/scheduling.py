@@ -20,6 +20,8 @@ _NEVER_FITS: Final = "Preemption is not helpful"
 _NOT_SAID: Final = "not eligible due to"
 """The pod may not preempt, by its priority class: so the scheduler has not looked whether that would help."""
 _QUOTA: Final = "exceeded quota"
+_INVALID: Final = " is invalid: "
+"""The content is wrong; all else that keeps a pod from being made may pass."""
 _INSUFFICIENT: Final = re.compile(r"Insufficient ([A-Za-z0-9][A-Za-z0-9./_-]*[A-Za-z0-9])")
 _ONE_POD_VOLUME: Final = "ReadWriteOncePod"
 _POD_COUNT: Final = "Too many pods"
@@ -77,7 +79,9 @@ def no_pod(deployment: Mapping[str, Any] | None) -> Failure | None:
     if found is None:
         return None
     words = str(found.get("message", ""))
-    return failure("QuotaExceeded" if _QUOTA in words else "ChildRefused", words)
+    if _QUOTA in words:
+        return failure("QuotaExceeded", words)
+    return failure("ChildRefused" if _INVALID in words else "ChildDenied", words)
 
 
 def _within(words: str) -> bool:

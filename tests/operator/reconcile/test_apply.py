@@ -211,7 +211,7 @@ async def test_a_child_of_the_deleted_namesake_is_waited_for() -> None:
     [
         (Invalid("spec.ports: required", 422), "ChildRefused", None),
         (Forbidden("exceeded quota: services", 403), "QuotaExceeded", 30.0),
-        (Forbidden("admission webhook denied the request", 403), "ChildRefused", 30.0),
+        (Forbidden("admission webhook denied the request", 403), "ChildDenied", 30.0),
     ],
 )
 async def test_a_refusal_is_told_in_the_words_of_the_api_server(

@@ -121,13 +121,14 @@ def test_a_foreign_service_is_left_alone_and_named(served: Kubectl) -> None:
     }
     served.apply(foreign)
     before = served.json("get", "service", "tiny")
-    served.apply(model("tiny"))
+    served.apply(model("tiny", cache={"claimTemplate": {"size": "1Gi"}}))
     found = until(served, "tiny", "Accepted", "False", "ChildNameTaken")
     assert "Service 'tiny'" in found["message"]
     assert "spec.service.name" in found["message"]
     until(served, "tiny", "Ready", "False", "ChildNameTaken")
     until(served, "tiny", "Stalled", "True", "ChildNameTaken")
     assert served.json("get", "service", "tiny") == before
+    assert not served.items(f"{','.join(CHILDREN)},pvc", "arriero.dev/model=tiny"), "nothing is half made"
     served.run("delete", "service", "tiny")
     until(served, "tiny", "Accepted", "True", timeout=15)
 
