@@ -18,7 +18,8 @@ AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 class Counters:
     """Totals since the engine's start: steps that the engine made, tokens that it read and wrote.
 
-    `requests` are those that the engine itself holds now: handed to it and not ended.
+    `requests` are those that the engine itself holds now: handed to it and not ended. Of an engine of several parts
+    that work each for itself, `steps` stand still as long as one of them holds requests and makes none.
     """
 
     steps: int = 0

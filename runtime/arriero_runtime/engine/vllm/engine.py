@@ -10,8 +10,7 @@ from typing import Any, Final, Self
 
 from arriero_api.pod import NO_PARSER
 from arriero_runtime.engine.protocol import AsgiApp, Counters, FirstAnswer, LoraCapacity
-from arriero_runtime.engine.vllm import adapters, media, patience, processes, question, room, series, tokens
-from arriero_runtime.engine.vllm.steps import StepCount
+from arriero_runtime.engine.vllm import adapters, media, patience, processes, question, room, series, steps, tokens
 
 _MESSAGE_ENDS: Final = ("<|eom_id|>", "<|eom|>")
 """Of Llama 3.1 and later, and of Llama 4."""
@@ -39,7 +38,7 @@ class VllmEngine:
         args: argparse.Namespace,
         tasks: Sequence[str],
         scope: contextlib.AsyncExitStack,
-        steps: StepCount,
+        count: steps.StepCount,
         control_tokens: frozenset[str],
     ) -> None:
         self._client = client
@@ -47,13 +46,13 @@ class VllmEngine:
         self._app = app
         self._tasks = tuple(tasks)
         self._scope = scope
-        self._steps = steps
+        self._steps = count
         self._members = processes.members()
         self._loras = adapters.Loras(client, app.state.openai_serving_models)
         self.control_tokens = control_tokens
 
     @classmethod
-    async def attach(cls, client: Any, args: argparse.Namespace, steps: StepCount) -> Self:
+    async def attach(cls, client: Any, args: argparse.Namespace, count: steps.StepCount) -> Self:
         """vLLM's OpenAI application around a started engine whose steps are counted, with its lifespan entered."""
         from vllm.entrypoints.launchers.api_server.app_state import init_app_state
         from vllm.entrypoints.launchers.app import build_app
@@ -66,10 +65,11 @@ class VllmEngine:
         await media.guard(args.allowed_media_domains)
         room.refuse_what_does_not_fit()
         adapters.hide_ids(app.state.openai_serving_models)
+        series.bound_adapters(client, adapters.public)
         control_tokens = await asyncio.to_thread(tokens.of_chats, client, app.state.online_renderer.chat_template)
         scope = contextlib.AsyncExitStack()
         await scope.enter_async_context(app.router.lifespan_context(app))
-        return cls(client, app, args, tasks, scope, steps, control_tokens)
+        return cls(client, app, args, tasks, scope, count, control_tokens)
 
     @property
     def app(self) -> AsgiApp:
@@ -132,8 +132,8 @@ class VllmEngine:
         return patience.has_died(self._client, self._members)
 
     def counters(self) -> Counters:
-        held = int(self._client.output_processor.get_num_unfinished_requests())
-        return Counters(self._steps.total, series.tokens(), held)
+        held = steps.held(self._client)
+        return Counters(self._steps.told(held), series.tokens(), sum(held.values()))
 
     def metrics(self) -> str:
         return series.text()
