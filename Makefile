@@ -58,6 +58,5 @@ test-full: .venv/.ready ## everything, also what is slow
 	@$(PYTEST) --full
 
 # NAMES="start control" for some of them, PAIRS=… for how many times.
-PAIRS ?= 10
 bench: .venv/.ready ## all benchmarks, about an hour (NAMES=… for some of them; docs/benchmarks.md)
-	@$(PY) -m tests.bench --pairs=$(PAIRS) $(NAMES)
+	@$(PY) -m tests.bench $(if $(PAIRS),--pairs=$(PAIRS)) $(NAMES)

@@ -1,19 +1,21 @@
-"""Ratios of interleaved pairs: the median, and an interval by the bootstrap."""
+"""Ratios of interleaved pairs: their centre, and an interval that supposes nothing of how they scatter but symmetry."""
 
-import random
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 from typing import Final
 
-_RESAMPLES: Final = 4000
+_BELOW: Final = 0.025
+"""Of the probability, on each side of the interval."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """The median of a pair's ratios, and the 95 % interval of that median."""
+    """The centre of the pairs' ratios, and the 95 % interval of that centre."""
 
-    median: float
+    centre: float
     low: float
     high: float
 
@@ -25,12 +27,30 @@ class Ratio:
 
 
 def ratio(pairs: Sequence[tuple[float, float]]) -> Ratio:
-    """Of (reference, measured) pairs: measured / reference. The same pairs give the same interval."""
-    return spread([measured / reference for reference, measured in pairs])
+    """Of (reference, measured) pairs: measured / reference. By their logarithms, so that the ratio the other way round
+    is the inverse."""
+    found = spread([math.log(measured / reference) for reference, measured in pairs])
+    return Ratio(math.exp(found.centre), math.exp(found.low), math.exp(found.high))
 
 
-def spread(found: Sequence[float]) -> Ratio:
-    """The median of values, with its interval. The same values give the same interval."""
-    source = random.Random(0)
-    medians = sorted(statistics.median(source.choices(found, k=len(found))) for _ in range(_RESAMPLES))
-    return Ratio(statistics.median(found), medians[int(_RESAMPLES * 0.025)], medians[int(_RESAMPLES * 0.975) - 1])
+def spread(values: Sequence[float]) -> Ratio:
+    """Hodges' and Lehmann's centre of values, the median of the means of any two of them, with the interval that
+    belongs to it by Wilcoxon's test of signed ranks. A round that was disturbed moves both as little as it moves a
+    median, and two thirds of the rounds are enough for the same interval. Of fewer than six values nothing can be
+    said with 95 %: their interval is without bounds."""
+    means = sorted((one + other) / 2 for one, other in combinations_with_replacement(values, 2))
+    centre, outside = statistics.median(means), _outside(len(values))
+    return Ratio(centre, -math.inf, math.inf) if outside < 0 else Ratio(centre, means[outside], means[-1 - outside])
+
+
+def _outside(count: int) -> int:
+    """How many of the means lie below the interval of so many values; less than none where even all are too few."""
+    ways = [1]  # sum of the ranks of one sign → how many choices of signs have it
+    for rank in range(1, count + 1):
+        ways = [a + b for a, b in zip([*ways, *[0] * rank], [*[0] * rank, *ways], strict=True)]
+    below = 0
+    for total, found in enumerate(ways):
+        below += found
+        if below > _BELOW * 2**count:
+            return total - 1
+    raise AssertionError("a probability of more than one")

@@ -93,9 +93,9 @@ def ours() -> Start:
 
 
 def main() -> None:
-    """Print each pair and the medians."""
+    """Print each pair and the differences."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--pairs", type=int, default=8)
     pairs = parser.parse_args().pairs
     bare(), ours()  # what is read once is in the page cache and in the engine's own
     print(f"{'':8} {'bare s':>8} {'ours s':>8} {'warming':>8} {'bare CPU':>9} {'ours CPU':>9}")
@@ -118,7 +118,7 @@ def main() -> None:
 
 def _words(values: Sequence[float]) -> str:
     found = spread(values)
-    return f"median {found.median:+.1f} ({found.low:+.1f} to {found.high:+.1f})"
+    return f"{found.centre:+.1f} ({found.low:+.1f} to {found.high:+.1f})"
 
 
 if __name__ == "__main__":

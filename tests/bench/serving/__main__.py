@@ -17,7 +17,7 @@ from tests.bench.bare import Bare
 from tests.bench.parts import of_tree
 from tests.bench.serving import free, report
 from tests.bench.serving.rounds import Client, Round, Server, client, interleaved, one
-from tests.bench.serving.sides import BARE, NATIVE, OPENAI, SIDES, Work, real_works, tiny_works
+from tests.bench.serving.sides import BARE, CHAT, COMPLETION, NATIVE, OPENAI, SIDES, Work, real_works, tiny_works
 from tests.models import smollm2, tiny
 from tests.support.real_runtime import START_SECONDS, RealRuntime
 
@@ -61,7 +61,7 @@ def free_servers(model: Path) -> Iterator[Mapping[str, Server]]:
 
 def measure(asked: argparse.Namespace, client: Client, found: Mapping[str, Server]) -> None:
     """Print a table for each kind of work; all rounds go to a file, if there is to be one."""
-    works = (real_works if asked.model == "smollm2" else tiny_works)(asked.streams)
+    works = (real_works if asked.model == "smollm2" else tiny_works)(asked.route, asked.streams)
     everything: list[Any] = []
     for work in works:
         if asked.kind not in ("both", "streams" if work.streamed else "answers"):
@@ -113,7 +113,8 @@ def main() -> None:
     parser.add_argument(
         "--model", choices=("tiny", "smollm2", "free"), default="tiny", help="free: an engine that costs nothing"
     )
-    parser.add_argument("--pairs", type=int, default=12)
+    parser.add_argument("--pairs", type=int, default=24)
+    parser.add_argument("--route", choices=(CHAT, COMPLETION), default=CHAT)
     parser.add_argument("--streams", type=_numbers, default=[1, 32, 256], help="at once, with commas between them")
     parser.add_argument("--sides", type=_sides, default=list(SIDES), help="beginnings of: " + ", ".join(SIDES))
     parser.add_argument("--kind", choices=("streams", "answers", "both"), default="both")

@@ -47,18 +47,23 @@ def _judged(found: Found) -> list[str]:
         for other, goal in SIDES[name].goals.items():
             if other in found:
                 lines.append(_judgement(f"{name} to {other}", goal, found[other], rounds))
+    # Every other round of a side against those between: what is not 1 here, the machine has done.
+    name, rounds = next(iter(found.items()))
+    half = len(rounds) // 2
+    lines.append(_judgement(f"{name} to itself", None, rounds[0 : 2 * half : 2], rounds[1 : 2 * half : 2]))
     return lines
 
 
-def _judgement(words: str, goal: float, reference: Sequence[Round], measured: Sequence[Round]) -> str:
+def _judgement(words: str, goal: float | None, reference: Sequence[Round], measured: Sequence[Round]) -> str:
     both = list(zip(reference, measured, strict=True))
     cpu = ratio([(new.all_cpu, old.all_cpu) for old, new in both])
     front = ratio([(new.cpu[FRONT], old.cpu[FRONT]) for old, new in both])
     # A round of the same work: the inverse of its seconds is its throughput.
     speed = ratio([(new.answer.seconds, old.answer.seconds) for old, new in both])
     cells = [_interval(one) for one in (cpu, front, speed)]
-    return f"| {words} | {' | '.join(cells)} | {goal} | {cpu.judged(goal)} | {speed.judged(goal)} |"
+    judged = ["", "", ""] if goal is None else [str(goal), cpu.judged(goal), speed.judged(goal)]
+    return f"| {words} | {' | '.join([*cells, *judged])} |"
 
 
 def _interval(found: Ratio) -> str:
-    return f"{found.median:.3f} ({found.low:.3f} to {found.high:.3f})"
+    return f"{found.centre:.3f} ({found.low:.3f} to {found.high:.3f})"

@@ -12,7 +12,7 @@ from typing import Final
 
 from tests.bench.parts import Parts
 from tests.bench.serving.client import Answer, Order
-from tests.bench.serving.sides import Side, Work
+from tests.bench.serving.sides import CHAT, Side, Work
 
 _REST_SECONDS: Final = 1.3
 """After a round: the engine's processes turn for about a second after work, at the cost of the other side."""
@@ -74,10 +74,9 @@ class Server:
 
 def one(client: Client, server: Server, side: Side, work: Work) -> Round:
     """One round on one side."""
-    body = json.dumps(side.body(work.tokens, work.streamed))
-    order = Order(
-        server.port, side.path, body, work.requests, work.streams, work.streamed, before=1 if work.streamed else 0
-    )
+    path, body = side.path(work.route), json.dumps(side.body(work.route, work.tokens, work.streamed))
+    before_text = 1 if work.streamed and work.route == CHAT else 0
+    order = Order(server.port, path, body, work.requests, work.streams, work.streamed, before=before_text)
     before = server.parts.cpu()
     answer = client.run(order)
     after = server.parts.cpu()
@@ -86,12 +85,12 @@ def one(client: Client, server: Server, side: Side, work: Work) -> Round:
 
 
 def interleaved(sides: Sequence[str], turn: Callable[[str], Round], pairs: int) -> dict[str, list[Round]]:
-    """One round of every side for each pair, which of them is first changing with each; one more before them that does
-    not count."""
+    """One round of every side for each pair, forwards and backwards by turns, so that sides that stand next to each
+    other are measured next to each other, each of them first as often as second, and what drifts touches both alike.
+    One more before them does not count."""
     found: dict[str, list[Round]] = {side: [] for side in sides}
     for number in range(-1, pairs):
-        first = number % len(sides)
-        for side in (*sides[first:], *sides[:first]):
+        for side in sides if number % 2 else reversed(sides):
             taken = turn(side)
             if number >= 0:
                 found[side].append(taken)
