@@ -26,8 +26,11 @@ LOGIN_LASTS: Final = timedelta(minutes=10)
 
 INACTIVITY: Final = 70.0
 """Seconds of silence after which a stream is begun anew: the API server sends a bookmark each minute."""
-LINGER: Final = 0.2
-"""Seconds for which Kopf keeps the last event of an object in memory, whole: at a start there are thousands."""
+AT_ONCE: Final = 50
+"""Objects of one watch that Kopf handles at the same time: each is whole in memory, and at a start there are thousands.
+No handler waits for anything, so that none can hold up another."""
+LINGER: Final = 0.02
+"""Seconds for which Kopf keeps the last event of an object, and one of those places."""
 STREAM: Final = (300, 360)
 """Seconds after which the API server ends a stream: long-lived ones get lost in load balancers, and replicas must not
 reconnect in step."""
@@ -172,6 +175,7 @@ def _settings(selector: str) -> kopf.OperatorSettings:
     settings.watching.server_timeout = random.randint(*STREAM)
     settings.watching.inactivity_timeout = INACTIVITY
     settings.watching.chunk_size = PAGE
+    settings.queueing.worker_limit = AT_ONCE
     settings.queueing.idle_timeout = LINGER
     settings.watching.connect_timeout = 10
     settings.networking.request_timeout = 60

@@ -21,7 +21,7 @@ REQUEST_TIMEOUT: Final = 30.0
 """Seconds for one attempt: an admission webhook may take as long, and what it says is worth to be known. No other one
 begins after `retrying.PATIENCE`."""
 CONNECT_TIMEOUT: Final = 10.0
-PAGE: Final = 200
+PAGE: Final = 100
 """Objects of one list that are in memory at once, as text and read."""
 STREAM: Final = 300
 """Seconds for which one watch lasts."""

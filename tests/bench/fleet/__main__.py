@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from arriero_api.labels import MODEL
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.credentials import Credentials
-from arriero_operator.kube.protocol import DEPLOYMENTS, Kind, Object
+from arriero_operator.kube.protocol import DEPLOYMENTS, REVISIONS, Kind, Object
 from tests.bench.fleet import bench, objects
 from tests.bench.fleet.runtimes import Runtimes
 from tests.cluster import ControlPlane
@@ -75,13 +76,14 @@ async def _measure(plane: ControlPlane, kube: ApiServer, served: Kubectl, folder
         found["apply"] = await bench.apply(kube, served, operator, wanted.models, AuditLog.now(plane.audit_log))
         wanted.told(found)
         template = (await kube.get(DEPLOYMENTS, "served", "model-0"))["spec"]["template"]
+        record = (await kube.list(REVISIONS, "served", f"{MODEL}=model-0"))[0]
         for part in (one for one in PARTS if one in wanted.parts and one != "floor"):
             found[part] = await _part(part, plane, kube, operator, wanted)
             wanted.told(found)
     finally:
         operator.stop()
     if "floor" in wanted.parts:
-        found["floor_seconds"] = await bench.floor(kube, bare, wanted.models, template)
+        found["floor_seconds"] = await bench.floor(kube, bare, wanted.models, template, record)
         found["apply"]["of_floor"] = found["apply"]["seconds"] / found["floor_seconds"]
         wanted.told(found)
     return found

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from arriero_operator.kube.adapter import ApiServer
-from arriero_operator.kube.protocol import CONFIG_MAPS, DEPLOYMENTS, MODELS, SERVICES, Kind, Object
+from arriero_operator.kube.protocol import CONFIG_MAPS, DEPLOYMENTS, MODELS, REVISIONS, SERVICES, Kind, Object
 from tests.bench.fleet import objects
 from tests.bench.fleet.process import Usage
 from tests.bench.fleet.waiting import Seen
@@ -23,7 +23,7 @@ READY = '{.status.conditions[?(@.type=="Ready")].status}'
 _LIMIT = 3_600.0
 _NOT_COUNTED = ("leases", "selfsubjectaccessreviews", "")
 """The Lease is written at any number; questions for rights are asked at a start and create nothing."""
-_CHILDREN = (CONFIG_MAPS, SERVICES, DEPLOYMENTS)
+_CHILDREN = (REVISIONS, CONFIG_MAPS, SERVICES, DEPLOYMENTS)
 
 
 @dataclass
@@ -69,13 +69,13 @@ async def create(kube: ApiServer, wanted: Iterable[tuple[Kind, Object]]) -> None
             group.create_task(worker())
 
 
-async def floor(kube: ApiServer, kubectl: Kubectl, count: int, template: Object) -> float:
-    """Seconds until `count` Deployments made directly, with ConfigMap and Service, are ready."""
+async def floor(kube: ApiServer, kubectl: Kubectl, count: int, template: Object, record: Object) -> float:
+    """Seconds until `count` Deployments made directly, with all that the operator makes beside them, are ready."""
     namespace = kubectl.namespace
     made = (
         pair
         for index in range(count)
-        for pair in zip(_CHILDREN, objects.bare(namespace, f"bare-{index}", template), strict=True)
+        for pair in zip(_CHILDREN, objects.bare(namespace, f"bare-{index}", template, record), strict=True)
     )
     with Seen(kubectl, "deployments", "{.status.readyReplicas}", lambda value: value == "1") as seen:
         begun = time.monotonic()

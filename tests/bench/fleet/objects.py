@@ -45,12 +45,20 @@ def model(namespace: str, name: str) -> Json:
     }
 
 
-def bare(namespace: str, name: str, template: Json) -> list[Json]:
-    """ConfigMap, Service and Deployment as the operator makes them for a model, owned by nobody.
+def bare(namespace: str, name: str, template: Json, record: Json) -> list[Json]:
+    """ControllerRevision, ConfigMap, Service and Deployment as the operator makes them for a model, owned by nobody.
 
-    `template` is a pod template of the operator; its ConfigMap is replaced by this one.
+    `template` is a pod template of the operator, whose ConfigMap is replaced by this one; `record` is a
+    ControllerRevision of the operator.
     """
     owner = Owner(namespace, name, "")
+    revision: Json = {
+        "apiVersion": "apps/v1",
+        "kind": "ControllerRevision",
+        "metadata": {"namespace": namespace, "name": f"{name}-revision"},
+        "revision": record["revision"],
+        "data": record["data"],
+    }
     config: Json = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -66,7 +74,7 @@ def bare(namespace: str, name: str, template: Json) -> list[Json]:
         "spec": {"selector": deployment["spec"]["selector"]["matchLabels"], "ports": [{"port": 80}]},
     }
     deployment["metadata"].pop("ownerReferences")
-    return [config, service, deployment]
+    return [revision, config, service, deployment]
 
 
 def _renamed(template: Json, name: str, config_map: str) -> Json:
