@@ -22,6 +22,7 @@ BENCHES: Final[Mapping[str, Sequence[str]]] = {
     "start": ("tests.bench.start", "--pairs={pairs}"),
     "control": ("tests.bench.control_port", "--seconds=20"),
     "fleet": ("tests.bench.fleet",),
+    "fleet-5000": ("tests.bench.fleet", "--models=5000"),
 }
 """Name → module and arguments. What each measures is told in docs/benchmarks.md."""
 
