@@ -109,8 +109,7 @@ class BringUp:
         if engine is not None:
             await engine.stop(_ENGINE_SECONDS)
             del engine
-            # What holds the engine's buffers has cycles: the memory is to come back now, not at some time.
-            await apart(gc.collect)
+            await apart(_collect)
 
     async def _prepare(self, model: Model, foretaste: Foretaste) -> Path:
         """The model's folder. The engine's arguments are checked meanwhile, as that takes long, and then the model's
@@ -183,6 +182,13 @@ class BringUp:
     def _progress(self, words: str, percent: int) -> None:
         if self.life.phase is Phase.DOWNLOADING:
             self.life.progress(words, percent)
+
+
+def _collect() -> None:
+    """What holds the engine's buffers has cycles: the memory is to come back now, not at some time. vLLM has excepted
+    from that all that was there when it began to serve."""
+    gc.unfreeze()
+    gc.collect()
 
 
 def _refuse_useless(engine: Engine) -> None:
