@@ -23,7 +23,7 @@ class Endpoints:
         """Metadata of a model at a revision; with `blobs`, sizes of its files."""
         await self._fault(request, API)
         repository, commit = self._see(request)
-        blobs = request.query_params.get("blobs", "").lower() == "true"
+        blobs = self._state.tells_sizes and request.query_params.get("blobs", "").lower() == "true"
         return JSONResponse(documents.model_info(repository, commit, blobs))
 
     async def tree(self, request: Request) -> Response:

@@ -52,6 +52,10 @@ class Hub:
         """Know a token that opens these private and gated repositories."""
         self._state.add_token(token, opens)
 
+    def tell_no_sizes(self) -> None:
+        """From now on the list of a repository has names alone, as that of some mirrors."""
+        self._state.tells_sizes = False
+
     def fault(self, fault: Fault) -> None:
         """From now on, fail so; the newest fault that matches a request wins."""
         self._state.faults.add(fault)

@@ -14,9 +14,11 @@ __all__ = ["State"]
 
 @dataclass
 class State:
-    """Repositories, tokens, faults, and the requests so far; bodies go at `bytes_per_second` if that is given."""
+    """Repositories, tokens, faults, and the requests so far; bodies go at `bytes_per_second` if that is given.
+    `tells_sizes`: whether the list of a repository has sizes for who asks for them, which mirrors may not give."""
 
     bytes_per_second: int | None = None
+    tells_sizes: bool = True
     repositories: dict[str, Repository] = field(default_factory=dict)
     tokens: Tokens = field(default_factory=Tokens)
     faults: Faults = field(default_factory=Faults)

@@ -40,7 +40,7 @@ PHASES: Final[Entry] = (
 )
 BYTES: Final[Entry] = (
     "arriero_runtime_fetched_bytes",
-    "Bytes of the model that were fetched, those that an earlier start had fetched of an unfinished file included.",
+    "Bytes of models and adapters fetched by this server: not what was there before, or fetched by another pod.",
     (),
 )
 ENGINES: Final[Entry] = (

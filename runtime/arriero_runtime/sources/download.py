@@ -45,7 +45,7 @@ def fetch(
     meter = Meter(remote.size, report)
 
     def waiting() -> None:
-        meter.look(_present(remote, partial), "another pod fetches it: ")
+        meter.look(_present(remote, partial), "another pod fetches it: ", ours=False)
 
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -54,6 +54,7 @@ def fetch(
                 return target
             partial.mkdir(exist_ok=True)
             there = _present(remote, partial)
+            meter.look(there, ours=False)
             with space.kept(remote.what, cache_dir, partial, remote.size, there, displaces):
                 _transfer(remote, [entry for entry in remote.files if not is_weights(entry[0])], partial, meter)
                 look(partial)

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -10,6 +10,7 @@ from typing import Final
 from urllib.parse import quote
 
 from huggingface_hub import ModelInfo, hf_hub_url
+from huggingface_hub.hf_api import RepoSibling
 
 # The package's public names, which it does not mark as such for type checkers.
 from huggingface_hub.utils import (  # type: ignore[attr-defined]
@@ -21,11 +22,12 @@ from huggingface_hub.utils import (  # type: ignore[attr-defined]
 from arriero_api.contract import Phase
 from arriero_runtime.failing import StartError, start_error
 from arriero_runtime.sources import access as access_module
-from arriero_runtime.sources import connection, hub_errors
+from arriero_runtime.sources import connection, hub_errors, hub_heads
 from arriero_runtime.sources.access import Access
 from arriero_runtime.sources.connection import Way
 from arriero_runtime.sources.digests import Digest
 from arriero_runtime.sources.http_errors import Where
+from arriero_runtime.sources.hub_heads import Head
 from arriero_runtime.sources.kinds import Kind
 from arriero_runtime.sources.remote import Piece, Remote
 
@@ -63,13 +65,30 @@ class HubSource:
     @contextmanager
     def open(self, path: str, offset: int) -> Iterator[Piece]:
         """See `Source`."""
-        url = hf_hub_url(self.repository, path, revision=self.revision, endpoint=self.address)
         headers = {"Range": f"bytes={offset}-"} if offset else {}
-        with self.way.client() as client, client.stream("GET", url, headers=headers) as response:
+        with self.way.client() as client, client.stream("GET", self._url(path), headers=headers) as response:
             if response.is_error:
                 response.read()
             hf_raise_for_status(response)
             yield Piece(offset if response.status_code == 206 else 0, response.iter_raw(1024 * 1024))
+
+    def told(self, listed: Mapping[str, Head], what: str) -> dict[str, Head]:
+        """The same, with all sizes: asked for file by file where the list has none. Raises StartError."""
+        found = dict(listed)
+        lacking = [path for path, head in listed.items() if head.size is None]
+        try:
+            with self.way.client() as client:
+                for path in lacking:
+                    found[path] = hub_heads.head(client, self._url(path))
+        except Exception as error:
+            raise self.explain(error, what, Phase.RESOLVING) from error
+        if untold := [path for path in lacking if found[path].size is None]:
+            words = f"{self.shown} does not tell the size of {untold[0]} of {what}."
+            raise start_error("DownloadFailed", words, Phase.RESOLVING)
+        return found
+
+    def _url(self, path: str) -> str:
+        return hf_hub_url(self.repository, path, revision=self.revision, endpoint=self.address)
 
     def explain(self, error: Exception, what: str, phase: Phase) -> StartError:
         """See `Source`."""
@@ -96,21 +115,23 @@ def look_up(repository: str, revision: str, access: Access, kind: Kind) -> Remot
     info = _info(source, what)
     if info.sha is None:
         raise start_error("DownloadFailed", f"{source.shown} names no commit for {what}.", Phase.RESOLVING)
-    entries = {entry.rfilename: entry for entry in info.siblings or []}
-    digests = {}
-    for path, entry in entries.items():
-        if entry.lfs:
-            digests[path] = Digest("sha256", entry.lfs.sha256)
-        elif entry.blob_id:
-            digests[path] = Digest("gitblob", entry.blob_id)
+    listed = {entry.rfilename: _listed(entry) for entry in info.siblings or []}
+    source = HubSource(repository, info.sha, access, way)
+    found = source.told({path: listed[path] for path in kind.chosen(listed, f"The repository {what}")}, what)
     return Remote(
         what,
         PurePosixPath(kind.shelf, repository.replace("/", "--"), info.sha),
-        tuple((path, entries[path].size or 0) for path in kind.chosen(entries, f"The repository {what}")),
-        HubSource(repository, info.sha, access, way),
+        tuple((path, head.size) for path, head in found.items() if head.size is not None),
+        source,
         info.sha,
-        digests,
+        {path: head.digest for path, head in found.items() if head.digest is not None},
     )
+
+
+def _listed(entry: RepoSibling) -> Head:
+    if entry.lfs:
+        return Head(entry.size if entry.size is not None else entry.lfs.size, Digest("sha256", entry.lfs.sha256))
+    return Head(entry.size, Digest("gitblob", entry.blob_id) if entry.blob_id else None)
 
 
 def _info(source: HubSource, what: str) -> ModelInfo:

@@ -32,9 +32,11 @@ class Meter:
         self._most = 0
         self._seen: deque[tuple[float, int]] = deque()
 
-    def look(self, done: int, note: str = "") -> None:
-        """A new measurement; the count never goes back, also while a file is moved to its place. `note` goes first."""
-        FETCHED.bytes += max(0, done - self._most)
+    def look(self, done: int, note: str = "", *, ours: bool = True) -> None:
+        """A new measurement; the count never goes back, also while a file is moved to its place. `note` goes first.
+        `ours`: this process has fetched what came since the last one."""
+        if ours:
+            FETCHED.bytes += max(0, done - self._most)
         self._most = max(self._most, done)
         now = self._clock()
         self._seen.append((now, self._most))

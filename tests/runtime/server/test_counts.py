@@ -90,9 +90,12 @@ async def test_the_time_of_a_drain_is_counted(tmp_path: Path) -> None:
 def test_fetched_bytes_are_counted_once() -> None:
     before = FETCHED.bytes
     meter = Meter(100, lambda percent, words: None)
-    for done in (40, 40, 30, 100):
+    meter.look(10, ours=False)
+    for done in (40, 40, 30):
         meter.look(done)
-    assert series(Counts())["arriero_runtime_fetched_bytes_total"] == before + 100
+    meter.look(60, "another pod fetches it: ", ours=False)
+    meter.look(100)
+    assert series(Counts())["arriero_runtime_fetched_bytes_total"] == before + 30 + 40
 
 
 def test_the_documentation_names_each_series_with_its_labels() -> None:

@@ -13,8 +13,9 @@ import pytest
 
 from arriero_runtime.failing import StartError
 from arriero_runtime.sources import access, download, locking, space, transfer
+from arriero_runtime.sources.meter import FETCHED
 from tests.hub import Fault, Hub
-from tests.runtime.sources.support import Told, failure, fetch, model
+from tests.runtime.sources.support import WEIGHTS, Told, failure, fetch, model
 
 NAME = "team/model"
 URI = f"hf://{NAME}"
@@ -131,6 +132,25 @@ async def test_a_holder_that_is_killed_gives_the_lock_back_and_the_wait_is_told(
 
         assert await fetch(tmp_path, URI, told=report) == target
     assert told.words[0].startswith("another pod fetches it: 0 of ")
+
+
+async def test_bytes_that_were_there_or_that_another_pod_fetches_are_not_counted(hub: Hub, tmp_path: Path) -> None:
+    commit = hub.add_repo(NAME, model(tmp_path / "repo"))
+    target = download.folder(tmp_path / "cache", NAME, commit)
+    partial = target.with_name(f"{commit}.partial")
+    partial.mkdir(parents=True)
+    (partial / "model.safetensors.part").write_bytes(WEIGHTS[:1000])
+    before = FETCHED.bytes
+    with holder(target.with_name(f"{commit}.lock")) as kill:
+
+        def report(percent: int, words: str) -> None:
+            """As if the other pod had fetched some more, before it ended."""
+            if words.startswith("another pod"):
+                (partial / "model.safetensors.part").write_bytes(WEIGHTS[:5000])
+                kill()
+
+        await fetch(tmp_path, URI, told=report)
+    assert FETCHED.bytes - before == len(WEIGHTS) - 5000 + len("{}") * 2
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import pytest
 from arriero_api.contract import Failure
 from arriero_runtime.failing import StartError
 from arriero_runtime.sources import download, obtain, space
+from arriero_runtime.sources.hub_heads import Head
 from tests.hub import Fault, Hub
 
 NAME = "somebody/model"
@@ -243,3 +244,24 @@ async def test_the_model_s_own_code_is_fetched_where_it_may_be_run_alone_and_fro
 
     allowed = {"modeling_own.py": "first = 1", "parts/layers.py": "layers = 2"}
     assert [await code(one) for one in (False, True, False)] == [{}, allowed, {}]
+
+
+async def test_a_mirror_that_lists_no_sizes_is_asked_for_them_file_by_file(
+    hub: Hub, commit: str, tmp_path: Path
+) -> None:
+    hub.tell_no_sizes()
+    folder = await fetch(tmp_path)
+    assert (folder.name, (folder / "model.safetensors").stat().st_size) == (commit, SIZE)
+    asked = [seen.path.rpartition("/")[2] for seen in hub.requests if seen.method == "HEAD"]
+    assert sorted(asked) == ["config.json", "model.safetensors", "tokenizer.json"]
+
+
+async def test_what_a_mirror_without_sizes_gives_is_checked_by_entity_tags(
+    hub: Hub, commit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.tell_no_sizes()
+    hub.fault(Fault(path="model.safetensors", garbled=True))
+    assert (await failure(tmp_path)).reason == "ChecksumMismatch"
+    monkeypatch.setattr("arriero_runtime.sources.hub_heads.head", lambda client, url: Head(None, None))
+    found = await failure(tmp_path)
+    assert (found.reason, "does not tell the size of config.json" in found.message) == ("DownloadFailed", True)
