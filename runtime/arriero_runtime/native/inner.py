@@ -130,20 +130,19 @@ class Caller:
             raise ClientGone
 
     async def _call(self, method: str, path: str, payload: object, part: str, send: Send) -> None:
-        body = b"" if payload is None else encoded(payload)
-        given = False
+        # Not kept: the answer may take long, and the body be large.
+        bodies = [b"" if payload is None else encoded(payload)]
+        length = len(bodies[0])
 
         async def receive() -> Message:
-            nonlocal given
-            if not given:
-                given = True
-                return {"type": "http.request", "body": body, "more_body": False}
+            if bodies:
+                return {"type": "http.request", "body": bodies.pop(), "more_body": False}
             if self._gone is None:
                 return await self._next()
             await asyncio.shield(self._gone)
             return {"type": "http.disconnect"}
 
-        await self._app(self._inner_scope(method, path, len(body), part), receive, send)
+        await self._app(self._inner_scope(method, path, length, part), receive, send)
 
     def _inner_scope(self, method: str, path: str, length: int, part: str) -> Scope:
         kept = [

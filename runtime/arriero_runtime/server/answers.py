@@ -122,6 +122,16 @@ def too_large(limit: int) -> Refusal:
     )
 
 
+def no_room() -> Refusal:
+    """The server holds as many bodies as it may; the connection ends, as the rest of this one is not read."""
+    return Refusal(
+        503,
+        OURS,
+        "The server holds as many large requests as it can; try again.",
+        {"retry-after": str(RETRY_SECONDS), "connection": "close"},
+    )
+
+
 def not_ready(phase: str, progress: str) -> Refusal:
     """The model cannot answer yet."""
     words = f"The model is not ready: {phase}" + (f", {progress}" if progress else "") + "."

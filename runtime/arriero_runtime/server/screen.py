@@ -12,8 +12,9 @@ from collections.abc import Awaitable
 from typing import Any, Final, Self
 
 from arriero_runtime.engine.protocol import AsgiApp, Message, Receive, Scope, Send
-from arriero_runtime.server import effect, fields, grammars
+from arriero_runtime.server import answers, effect, fields, grammars
 from arriero_runtime.server.answers import INVALID, Refusal, Voice, invalid
+from arriero_runtime.server.budget import Budget, Held
 from arriero_runtime.server.routes import INFERENCE, OPENAI_PREFIX, RESPONSES
 from arriero_runtime.server.shape import SUSPECT, Limits, too_many, unusable
 
@@ -38,25 +39,35 @@ class Screen:
     def __init__(self) -> None:
         self.honoured: frozenset[str] = frozenset()
         self._lock = asyncio.Lock()
+        self._budget = Budget()
 
     async def __call__(self, app: AsgiApp, voice: Voice, scope: Scope, receive: Receive, send: Send) -> None:
         """Read the body and hand it on, or refuse it in the API's voice."""
-        body = await _body(receive)
-        if body is None:
-            return
-        if refused := refusal(scope["path"].removeprefix(OPENAI_PREFIX), body, self.honoured):
-            await refused.send(send, voice)
-            return
-        async with _Turn(self._lock if len(body) > _SMALL_BYTES else None) as turn:
-            given = False
+        with self._budget.holding() as held:
+            try:
+                bodies = await _body(receive, held)
+            except _NoRoom:
+                await answers.no_room().send(send, voice)
+                return
+            if bodies:
+                await self._hand_on(app, voice, scope, bodies, receive, send)
+
+    async def _hand_on(
+        self, app: AsgiApp, voice: Voice, scope: Scope, bodies: list[bytes], receive: Receive, send: Send
+    ) -> None:
+        """The one body goes with its handing over: the answer may take long, and the body be large."""
+        async with _Turn(self._lock if len(bodies[0]) > _SMALL_BYTES else None) as turn:
+            if refused := refusal(scope["path"].removeprefix(OPENAI_PREFIX), bodies[0], self.honoured):
+                turn.end()
+                await refused.send(send, voice)
+                return
+            await turn.rest()
 
             async def replay() -> Message:
-                nonlocal given
-                if given:
-                    turn.end()
-                    return await receive()
-                given = True
-                return {"type": "http.request", "body": body, "more_body": False}
+                if bodies:
+                    return {"type": "http.request", "body": bodies.pop(), "more_body": False}
+                turn.end()
+                return await receive()
 
             def answered(message: Message) -> Awaitable[None]:
                 turn.end()
@@ -84,6 +95,11 @@ class _Turn:
     async def __aexit__(self, *error: object) -> None:
         self.end()
 
+    async def rest(self) -> None:
+        """In the middle of a long turn, until all else has had its own."""
+        if self.held and time.monotonic() - self._began > _LONG_SECONDS:
+            await asyncio.sleep(_REST_SECONDS)
+
     def end(self) -> None:
         """Harmless when repeated. After a long turn the next one waits until all else has had its own."""
         if self._lock is None or not self.held:
@@ -97,16 +113,23 @@ class _Turn:
             self._lock.release()
 
 
-async def _body(receive: Receive) -> bytes | None:
-    """None when the client has gone, or its request was ended."""
+class _NoRoom(Exception):
+    """The budget for bodies is used up."""
+
+
+async def _body(receive: Receive, held: Held) -> list[bytes]:
+    """The one body; nothing when the client has gone, or its request was ended. Raises _NoRoom."""
     chunks: list[bytes] = []
     while True:
         message = await receive()
         if message["type"] != "http.request":
-            return None
-        chunks.append(message.get("body", b""))
+            return []
+        chunk = message.get("body", b"")
+        if not held.take(len(chunk)):
+            raise _NoRoom
+        chunks.append(chunk)
         if not message.get("more_body", False):
-            return b"".join(chunks)
+            return [b"".join(chunks)]
 
 
 def refusal(path: str, body: bytes, honoured: frozenset[str] = frozenset()) -> Refusal | None:

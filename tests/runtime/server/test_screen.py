@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import weakref
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ import pytest
 from arriero_runtime.engine.protocol import Message, Receive, Scope, Send
 from arriero_runtime.server import screen
 from arriero_runtime.server.answers import OPENAI
+from arriero_runtime.server.budget import MIB, SMALL_BYTES, Budget, Held
 from tests.runtime.server.harness import Running, error_of, options_for, running
+from tests.support.eventually import eventually_async
 
 CHAT = "/v1/chat/completions"
 COMPLETION = "/v1/completions"
@@ -175,3 +178,102 @@ async def test_large_bodies_are_read_one_at_a_time_and_answered_together(
     async with asyncio.timeout(10):
         await asyncio.gather(*(one() for _ in range(5)))
     assert most == 1
+
+
+COMPLETE = {"path": COMPLETION}
+
+
+class Client:
+    """FAKE: sends a body in chunks as fast as it is read, and keeps what it is answered."""
+
+    def __init__(self, *chunks: bytes, ends: bool = True) -> None:
+        self.chunks = list(chunks)
+        self.ends = ends
+        self.got: list[Message] = []
+
+    async def receive(self) -> Message:
+        if self.chunks:
+            chunk = self.chunks.pop(0)
+            return {"type": "http.request", "body": chunk, "more_body": bool(self.chunks) or not self.ends}
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def send(self, message: Message) -> None:
+        self.got.append(message)
+
+
+async def test_bodies_are_held_up_to_a_sum_and_refused_beyond_it_until_a_request_ends() -> None:
+    screened, release = screen.Screen(), asyncio.Event()
+    screened._budget = Budget(small=SMALL_BYTES * 4, large=2 * MIB)
+    body = json.dumps({"prompt": "x" * (MIB + SMALL_BYTES)}).encode()[: MIB + SMALL_BYTES]
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        await release.wait()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def asks(client: Client) -> int:
+        await screened(app, OPENAI, COMPLETE, client.receive, client.send)
+        return int(client.got[0]["status"])
+
+    async with asyncio.timeout(10):
+        slow = asyncio.ensure_future(asks(Client(body, ends=False)))
+        whole = asyncio.ensure_future(asks(Client(body[:MIB], body[MIB:])))
+        await eventually_async(lambda: screened._budget.left[1] == 0)
+        third = Client(body[:MIB], body[MIB:])
+        assert await asks(third) == 503
+        headers = dict(third.got[0]["headers"])
+        assert (headers[b"retry-after"], headers[b"connection"]) == (b"5", b"close")
+        small = asyncio.ensure_future(asks(Client(b'{"prompt": "x"}')))
+        slow.cancel()
+        await asyncio.wait({slow})
+        again = asyncio.ensure_future(asks(Client(body)))
+        await eventually_async(lambda: screened._budget.left[1] == 0)
+        release.set()
+        assert [await one for one in (whole, small, again)] == [200, 200, 200]
+    assert screened._budget.left == (SMALL_BYTES * 4, 2 * MIB)
+
+
+async def test_a_body_is_let_go_with_its_handing_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Body:
+        """In place of bytes, of which nobody can tell whether they are still there."""
+
+        def __len__(self) -> int:
+            return 5000
+
+    bodies = [Body()]
+    found = weakref.ref(bodies[0])
+    alive: list[bool] = []
+
+    async def body(receive: Receive, held: Held) -> list[Body]:
+        return bodies
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        alive.append(found() is not None)
+
+    monkeypatch.setattr(screen, "_body", body)
+    monkeypatch.setattr(screen, "refusal", lambda path, body, honoured: None)
+    client = Client()
+    await screen.Screen()(app, OPENAI, COMPLETE, client.receive, client.send)
+    assert alive == [False]
+
+
+async def test_a_large_body_is_not_even_looked_at_while_another_one_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+    entered, release = asyncio.Event(), asyncio.Event()
+    monkeypatch.setattr(screen, "refusal", lambda path, body, honoured: looked.append(len(body)))
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        entered.set()
+        await release.wait()
+
+    screened = screen.Screen()
+    clients = [Client(b"x" * size) for size in (5000, 6000, 10)]
+    tasks = [asyncio.ensure_future(screened(app, OPENAI, COMPLETE, one.receive, one.send)) for one in clients]
+    await asyncio.wait_for(entered.wait(), 10)
+    await eventually_async(lambda: 10 in looked)
+    assert sorted(looked) == [10, 5000]
+    release.set()
+    await asyncio.wait(tasks)
+    assert sorted(looked) == [10, 5000, 6000]
