@@ -10,8 +10,9 @@ from arriero_runtime.native.facts import Facts
 from arriero_runtime.native.inference import Inference
 from arriero_runtime.native.models import Models
 from arriero_runtime.native.registering import Registering, Registrar
+from arriero_runtime.native.renamed import Renamed
 from arriero_runtime.native.service import Service
-from arriero_runtime.native.undone import cannot_read_done, without_done
+from arriero_runtime.native.undone import cannot_read_done
 from arriero_runtime.server.routes import (
     CHAT,
     COMPLETIONS,
@@ -47,6 +48,7 @@ class Native:
     def __init__(self, facts: Facts, registrar: Callable[[], Registrar | None] | None = None) -> None:
         """`registrar` is given where clients register models."""
         own = Service(facts, self._overview)
+        renamed = Renamed(facts)
         listing = Models(facts)
         registered = Registering(listing, registrar) if registrar else None
         self._exact: dict[str, Methods] = {
@@ -54,7 +56,7 @@ class Native:
             "/v1/version": {"GET": Route(Kind.HERE, here=own.version)},
             PROVIDERS: {"GET": Route(Kind.HERE, here=own.providers)},
             "/v1/inspect/routes": {"GET": Route(Kind.HERE, here=own.routes)},
-            **{f"{OPENAI_PREFIX}{path}": {"POST": _silent(path)} for path in _OPENAI},
+            **{f"{OPENAI_PREFIX}{path}": {"POST": _silent(path, renamed)} for path in _OPENAI},
             **_inference(Inference(facts)),
         }
         self._below: dict[str, Methods] = {PROVIDERS: {"GET": Route(Kind.HERE, here=own.provider)}}
@@ -70,7 +72,7 @@ class Native:
             if registered is not None:
                 self._exact[path] = _here(GET=registered.all, POST=registered.add)
                 self._below[path] = _here(GET=registered.get, DELETE=registered.remove)
-        self._old = {path: {"POST": _silent(path)} for path in _OPENAI}
+        self._old = {path: {"POST": _silent(path, renamed)} for path in _OPENAI}
 
     def find(self, scope: Scope) -> Methods | None:
         """The methods of the request's path, those of the OpenAI API included; None where there is no such path."""
@@ -118,5 +120,5 @@ def _inference(own: Inference) -> dict[str, Methods]:
     }
 
 
-def _silent(path: str) -> Route:
-    return Route(Kind.WORK, path, without_done, voice=SILENT)
+def _silent(path: str, renamed: Renamed) -> Route:
+    return Route(Kind.WORK, path, renamed.handle, voice=SILENT)

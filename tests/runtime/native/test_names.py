@@ -1,11 +1,16 @@
 """Which names mean the model that is served."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from arriero_api.contract import AdapterState, AdapterStatus, RuntimeStatus
 from arriero_runtime.lifecycle import LifeCycle
 from arriero_runtime.native.facts import Facts, repository_of
+from tests.runtime.native.played import native
 
+JSON = {"content-type": "application/json"}
 LLAMA = "meta-llama/Llama-3.2-3B-Instruct"
 
 
@@ -42,3 +47,34 @@ def test_a_model_from_elsewhere_has_no_other_names() -> None:
     assert repository_of("file:///models/Llama-3.2-3B-Instruct") == ""
     assert repository_of(f"hf://{LLAMA}") == LLAMA
     assert facts("", "chat").served_name("Llama3.2-3B-Instruct") == "Llama3.2-3B-Instruct"
+
+
+SAID = [{"role": "user", "content": '"model": "Llama3.2-3B-Instruct"'}]
+OLD = {"x-llamastack-client-version": "0.2.3"}
+
+
+@pytest.mark.parametrize("name", ["one", "two", "Llama3.2-3B-Instruct", LLAMA, "llama-3.2-3b-instruct"])
+@pytest.mark.parametrize(("path", "headers"), [("/v1/openai/v1", {}), ("/v1", OLD)])
+async def test_llama_stack_s_openai_routes_know_the_names_that_one_model_is_found_by(
+    tmp_path: Path, path: str, headers: dict[str, str], name: str
+) -> None:
+    async with native(tmp_path) as stack:
+        client = stack.server.client
+        stack.server.serving.dispatcher.facts.repository = LLAMA
+        found = (await client.get(f"{path}/models/{name}")).json()["id"]
+        body = {"model": name, "messages": SAID, "metadata": {"model": LLAMA}}
+        answer = await client.post(f"{path}/chat/completions", json=body, headers=headers)
+        assert answer.status_code == 200
+        assert stack.script.last == {**body, "model": found}
+        written = json.dumps(body).replace("/", "\\/").encode()
+        answer = await client.post(f"{path}/chat/completions", content=written, headers={**headers, **JSON})
+        assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("name", ["Llama3.2-1B-Instruct", "removed", "", None, 5])
+async def test_a_name_of_something_else_is_unknown_there(tmp_path: Path, name: object) -> None:
+    async with native(tmp_path) as stack:
+        stack.server.serving.dispatcher.facts.repository = LLAMA
+        body = {"model": name, "messages": SAID}
+        assert (await stack.server.client.post("/v1/openai/v1/chat/completions", json=body)).status_code == 404
+        assert stack.script.last == body
