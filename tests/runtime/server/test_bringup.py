@@ -11,7 +11,7 @@ import pytest
 from arriero_api.contract import Phase, Progress
 from arriero_runtime.cli import ServeOptions
 from arriero_runtime.failing import start_error
-from arriero_runtime.messages import Failed, Status
+from arriero_runtime.messages import Drained, Failed, Status
 from tests.hub import Fault, Hub
 from tests.models.edited import Tensor, write
 from tests.runtime.server.harness import Running, options_for, running
@@ -86,6 +86,17 @@ async def test_wrong_arguments_end_a_download(hub: Hub, options: ServeOptions) -
         server.loader.checked.set()
         assert await server.exit_code() == 1
         assert reasons(server) == ["InvalidArguments"]
+
+
+async def test_a_stop_ends_a_download(hub: Hub, options: ServeOptions) -> None:
+    hub.fault(Fault(path=WEIGHTS, bytes_per_second=1_000_000))
+    async with running(options, ready=False) as server:
+        await eventually_async(lambda: asked_for_weights(hub))
+        assert server.serving.life.phase is Phase.DOWNLOADING
+        server.serving.stop()
+        assert await server.exit_code() == 0
+        assert server.heard(Drained) == [Drained(0, 0)]
+        assert server.loader.loaded is None
 
 
 async def test_the_engine_sees_the_configuration_while_the_weights_come(hub: Hub, options: ServeOptions) -> None:

@@ -8,7 +8,7 @@ import pytest
 from arriero_api.contract import NameKind, Phase, Registration, Registrations
 from arriero_runtime.cli import ServeOptions
 from arriero_runtime.engine.protocol import EngineGone, EngineSilent, FirstAnswer, LoraCapacity
-from arriero_runtime.messages import Failed, Status
+from arriero_runtime.messages import Drained, Failed, Status
 from arriero_runtime.server import warming
 from tests.models.lora import adapter
 from tests.runtime.alone.harness import alone
@@ -67,6 +67,19 @@ async def test_an_engine_that_dies_before_ready_ends_the_start(tmp_path: Path, d
         assert told(server) == [("EngineDied", Phase.WARMING)]
 
 
+@pytest.mark.parametrize("deaf", [True, False], ids=["over the first question", "over an adapter"])
+async def test_a_stop_before_ready_waits_for_no_answer_of_the_engine(tmp_path: Path, deaf: bool) -> None:
+    engine = Mute()
+    engine.deaf = deaf
+    async with running(with_an_adapter(tmp_path), ready=False, engine=engine) as server:
+        server.loader.go.set()
+        await asyncio.wait_for(engine.asked.wait(), 10)
+        assert server.serving.life.phase is Phase.WARMING
+        server.serving.stop()
+        assert await server.exit_code() == 0
+        assert server.heard(Drained) == [Drained(0, 0)]
+
+
 async def test_an_engine_that_says_itself_that_it_is_gone_never_becomes_ready(tmp_path: Path) -> None:
     engine = Mute()
     engine.says = EngineGone("the engine's processes have ended")
@@ -74,6 +87,19 @@ async def test_an_engine_that_says_itself_that_it_is_gone_never_becomes_ready(tm
         server.loader.go.set()
         await server.reach(Phase.WARMING)
         engine.errored = True
+        assert await server.exit_code() == 1
+        assert told(server) == [("EngineDied", Phase.WARMING)]
+        assert all(message.status.phase is not Phase.READY for message in server.heard(Status))
+
+
+async def test_an_engine_that_answers_and_dies_never_becomes_ready(tmp_path: Path) -> None:
+    class Dies(ScriptedEngine):
+        async def first_answer(self) -> FirstAnswer:
+            self.errored = True
+            return await super().first_answer()
+
+    async with running(options_for(tmp_path), ready=False, engine=Dies()) as server:
+        server.loader.go.set()
         assert await server.exit_code() == 1
         assert told(server) == [("EngineDied", Phase.WARMING)]
         assert all(message.status.phase is not Phase.READY for message in server.heard(Status))
