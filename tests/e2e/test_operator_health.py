@@ -2,13 +2,13 @@
 
 import os
 import signal
-from pathlib import Path
 
 import pytest
 
 from tests.demo.install import SYSTEM, Stage
 from tests.e2e.conftest import example
 from tests.operator.reconcile.models import until
+from tests.support.container_processes import process_of
 from tests.support.eventually import eventually
 from tests.support.kubectl import Kubectl, Object
 
@@ -29,25 +29,12 @@ def _container(system: Kubectl) -> Object:
     return dict(found)
 
 
-def _process(container: Object) -> int:
-    """The container's process, as this machine numbers it."""
-    identity = container["containerID"].rpartition("/")[2]
-    for folder in Path("/proc").iterdir():
-        try:
-            here = folder.name.isdigit() and identity in (folder / "cgroup").read_text()
-            if here and b"arriero_operator" in (folder / "cmdline").read_bytes():
-                return int(folder.name)
-        except OSError:
-            continue  # it has ended meanwhile
-    raise AssertionError(f"no process of container {identity}")
-
-
 def test_an_operator_that_stands_still_is_started_anew_by_the_kubelet_and_works_again(
     stage: Stage, kubectl: Kubectl
 ) -> None:
     system = kubectl.within(SYSTEM)
     before = _container(system)
-    os.kill(_process(before), signal.SIGSTOP)
+    os.kill(process_of(before, b"arriero_operator"), signal.SIGSTOP)
     kubectl.apply(example(NAME) | {"spec": {"model": {"uri": "hf://org/tiny"}, "profile": "none-of-the-charts"}})
     try:
 
