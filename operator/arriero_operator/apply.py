@@ -42,7 +42,14 @@ class ChildProblem(Exception):
 
 
 class Leaving(Exception):
-    """An object of this name is still on its way out; it is made anew once it has gone."""
+    """An object of this name is still on its way out; it is made anew once it has gone.
+
+    `namesake`: it belongs to a deleted model of this name.
+    """
+
+    def __init__(self, words: str, *, namesake: bool = False) -> None:
+        super().__init__(words)
+        self.namesake = namesake
 
 
 @dataclass(frozen=True)
@@ -223,7 +230,7 @@ def _check(owner: Owner, kind: Kind, live: Mapping[str, Any]) -> None:
     else:
         ours = controller["uid"] == owner.uid
         if not ours and (controller["kind"], controller["name"]) == (labels.KIND, owner.name):
-            raise Leaving(f"{kind.kind} {metadata['name']} belongs to a deleted model of this name")
+            raise Leaving(f"{kind.kind} {metadata['name']} belongs to a deleted model of this name", namesake=True)
     if not ours:
         words = f"the {kind.kind} {metadata['name']!r} of this namespace exists and is not this model's"
         remedy = _SERVICE_NAME_TAKEN if kind is SERVICES else ""

@@ -60,10 +60,10 @@ class Children:
             await self._all(now, now.plan.revision, now.plan.applied, found)
         except (ChildProblem, KubeError) as problem:
             found.note(problem)
-        except Leaving:
+        except Leaving as leaving:
             wait = self._waited.get(now.key, _LEAVING)
             self._waited[now.key] = min(_LEAVING_LONGEST, wait * 1.5)
-            return Outcome(now.plan.refused, wait, leaving=True)
+            return Outcome(now.plan.refused, wait, leaving=leaving.namesake)
         self._waited.pop(now.key, None)
         now.error = now.error or found.error
         return found.outcome(now.plan.refused)

@@ -3,15 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pydantic import ValidationError
-
-from arriero_api.types import InferenceModel, Spec
+from arriero_api.types import Spec
 from arriero_operator.cache import Cache
 from arriero_operator.facts import PodFacts, pod_facts
 from arriero_operator.keys import Key
 from arriero_operator.kube.protocol import DEPLOYMENTS, MODELS, REVISIONS, Object
+from arriero_operator.misread import read
 from arriero_operator.pod_events import PodEvents
-from arriero_operator.queue import TerminalError
 from arriero_operator.render import names
 from arriero_operator.render.children import Owner
 from arriero_operator.runtime_status import RuntimeStatuses
@@ -19,7 +17,7 @@ from arriero_operator.runtime_status import RuntimeStatuses
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """A model that exists, as it was found."""
+    """A model that exists, as it was found. `misread`: what of its spec this version does not understand, in words."""
 
     key: Key
     model: Object
@@ -27,6 +25,7 @@ class Observed:
     owner: Owner
     stem: str
     pods: Sequence[PodFacts]
+    misread: str = ""
 
     @property
     def before(self) -> Object:
@@ -37,16 +36,13 @@ class Observed:
 def observe(cache: Cache, statuses: RuntimeStatuses, heard: PodEvents, key: Key) -> Observed | None:
     """The model and its pods; None for a model that is gone or going: the garbage collector does the rest.
 
-    Raises TerminalError for a spec that this version does not understand.
+    Raises TerminalError for a spec of which this version understands nothing.
     """
     namespace, name = key
     model = cache.get(MODELS, namespace, name)
     if model is None or "deletionTimestamp" in model["metadata"]:
         return None
-    try:
-        spec = InferenceModel.model_validate({"spec": model.get("spec")}).spec
-    except ValidationError as error:
-        raise TerminalError(f"spec: {error.errors(include_url=False)[0]['msg']}: update the CRD") from error
+    spec, misread = read(model.get("spec") or {})
     stem = names.stem(name)
     return Observed(
         key=key,
@@ -55,6 +51,7 @@ def observe(cache: Cache, statuses: RuntimeStatuses, heard: PodEvents, key: Key)
         owner=Owner(namespace, name, model["metadata"]["uid"], spec.operator_class),
         stem=stem,
         pods=pods_of(cache, statuses, heard, key),
+        misread=misread,
     )
 
 

@@ -105,6 +105,7 @@ class Outside:
         if one.kind in (CONFIG_MAPS.kind, SECRETS.kind):
             keys = await self._keys(KINDS[one.kind], namespace, one.name)
             there = keys is not None and (not one.key or one.key in keys)
+            there = there and (not one.one_of or any(key in (keys or ()) for key in one.one_of))
             content = {} if keys is None or one.followed else {k: v for k, v in keys.items() if one.key in ("", k)}
             return Found(one, there, json.dumps(content, sort_keys=True) if content else "")
         looked = await self._lookup(KINDS[one.kind], "" if one.kind in CLASSES else namespace, one.name)

@@ -1,21 +1,23 @@
 """The plan for a model, with what has to be looked up for it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import metadata
 from typing import Final
 
+from arriero_api.contract import Registration
 from arriero_operator.cache import Cache
 from arriero_operator.decide import acceptance, claims
 from arriero_operator.decide.acceptance import Asked
-from arriero_operator.decide.plan import Plan, holding, plan
+from arriero_operator.decide.plan import Plan, holding, lost_names, plan
+from arriero_operator.diagnose.failures import failure
 from arriero_operator.imagerolls import ImageRolls
 from arriero_operator.keys import Key
-from arriero_operator.kube.protocol import Kube
+from arriero_operator.kube.protocol import Kube, Object
 from arriero_operator.lineage import Seen
 from arriero_operator.observe import Observed, revisions_of
 from arriero_operator.outside import Outside
 from arriero_operator.recent import Recent
-from arriero_operator.render import names, template
+from arriero_operator.render import credentials, names, template
 from arriero_operator.render.inputs import Inputs
 from arriero_operator.render.references import CLAIM, CONFIG_MAP, Reference, references
 from arriero_operator.revisions import hash_of
@@ -44,11 +46,15 @@ class Planner:
 
     async def plan(self, observed: Observed) -> Plan:
         """Raises KubeError."""
+        if observed.misread:
+            self._rolls.passed(observed.key)
+            return self._misread(observed)
         asked = self._read(observed)
         if asked.inputs is None or asked.refused is not None:
             self._rolls.passed(observed.key)
             return self._planned(observed, asked, Seen())
-        seen = await self._outside.look(observed.key, self._references(observed, asked), observed.spec.replicas)
+        needed = (*self._references(observed, asked), *credentials.needed(observed.spec))
+        seen = await self._outside.look(observed.key, needed, observed.spec.replicas)
         found = self._rolling(observed, asked, seen, self._planned(observed, asked, seen))
         return await self._tried(observed, found)
 
@@ -56,6 +62,15 @@ class Planner:
         """What was accepted last, where a plan cannot be made for now; neither it nor anything else is refused."""
         found = self._planned(observed, self._read(observed), Seen())
         return self._holding(observed, Plan(found.names, found.lost, found.refused, profile=found.profile))
+
+    def _misread(self, observed: Observed) -> Plan:
+        names = claims.wanted_names(observed.owner.name, observed.spec)
+        lost = lost_names(observed.model, self._rivals(observed, names))
+        why = failure("SpecNotUnderstood", observed.misread)
+        return self._holding(observed, Plan(names, lost, why))
+
+    def _rivals(self, observed: Observed, names: Iterable[Registration]) -> list[Object]:
+        return self._cache.rivals(observed.key[0], [one.name for one in names])
 
     def _holding(self, observed: Observed, bare: Plan) -> Plan:
         stored = revisions_of(self._cache, observed)
@@ -82,8 +97,7 @@ class Planner:
         return found
 
     def _planned(self, observed: Observed, asked: Asked, seen: Seen, *, rolling: bool = False) -> Plan:
-        names = (one.name for one in claims.wanted_names(observed.owner.name, asked.spec))
-        rivals = self._cache.rivals(observed.key[0], names)
+        rivals = self._rivals(observed, claims.wanted_names(observed.owner.name, asked.spec))
         stored = revisions_of(self._cache, observed)
         return plan(observed.owner, observed.model, asked, rivals, stored, VERSION, seen, rolling)
 

@@ -10,7 +10,6 @@ from arriero_operator.access import url
 from arriero_operator.assess import assess
 from arriero_operator.cache import Cache
 from arriero_operator.curiosity import questions, requeue_after, unreachable, untold
-from arriero_operator.decide.failed import hold
 from arriero_operator.decide.plan import retry_of
 from arriero_operator.decide.situation import Situation
 from arriero_operator.decide.status import Described, status
@@ -18,6 +17,7 @@ from arriero_operator.ensure import Children
 from arriero_operator.keys import Key
 from arriero_operator.kube.errors import KubeError
 from arriero_operator.kube.protocol import Kube
+from arriero_operator.live_pods import LivePods
 from arriero_operator.observe import Observed, deployment_of, observe, pods_of
 from arriero_operator.obstacles import Hesitation
 from arriero_operator.planner import Planner
@@ -57,7 +57,8 @@ class Reconciler:
         self._clock = clock
         self._registrations = LiveRegistrations(kube, cache)
         self._children = Children(kube, cache, self._registrations, settings)
-        self._rollouts = Rollouts(cache, self._planner.claim_modes)
+        self._live = LivePods(kube, cache, statuses, self._heard)
+        self._rollouts = Rollouts(cache, self._planner.claim_modes, self._live)
         self._reporter = Reporter(kube)
         self._hesitation = Hesitation()
         self._farewells = Farewells(kube, cache, self._now)
@@ -105,8 +106,9 @@ class Reconciler:
             now.plan = await self._planner.plan(now.observed)
         if await self._rollouts.decide(now, self._clock()):
             self._registrations.look(now)
+        if await self._live.hold(now):
+            self._registrations.look(now)
         self._doubt(now)
-        now.hold = hold(now.observed.pods, now.applied, now.replicas, now.moment)
         now.outcome = await self._children.ensure(now)
         return soonest
 

@@ -14,6 +14,7 @@ from arriero_operator.decide.references import one_node
 from arriero_operator.decide.turnover import Turnover
 from arriero_operator.diagnose.model import model_failure
 from arriero_operator.keys import Key
+from arriero_operator.live_pods import LivePods
 from arriero_operator.observe import deployment_of
 from arriero_operator.revisions import Rejection, Revision
 from arriero_operator.rounds import Round
@@ -25,8 +26,11 @@ ClaimModes = Callable[[str, str], Awaitable[Sequence[str] | None]]
 class Rollouts:
     """Decides how pods are replaced."""
 
-    def __init__(self, cache: Cache, claim_modes: ClaimModes, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, cache: Cache, claim_modes: ClaimModes, live: LivePods, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._cache = cache
+        self._live = live
         self._claim_modes = claim_modes
         self._clock = clock
         self._settled: dict[Key, float] = {}
@@ -34,9 +38,30 @@ class Rollouts:
         self._begun: dict[Key, tuple[str, datetime]] = {}
 
     async def decide(self, now: Round, moment: datetime) -> bool:
-        """Put the method of replacement into the round; True: the plan is now to go back. Raises KubeError."""
+        """Put the method of replacement into the round; True: its plan or its pods are others now. Raises KubeError.
+
+        What takes pods down that serve, or gives a revision up, is decided by pods as they are.
+        """
         if now.plan.applied is None:
             return False
+        plan = now.plan
+        given_up = await self._decide(now, moment)
+        if not (given_up or self._takes_down(now)) or not await self._live.look(now):
+            return given_up
+        now.plan, now.overdue = plan, None
+        await self._decide(now, moment)
+        return True
+
+    def _takes_down(self, now: Round) -> bool:
+        """Whether Kubernetes is to be allowed to take old pods down of which it was not before."""
+        live = deployment_of(self._cache, now.observed)
+        if live is None or now.method.rolling == rollout.SURGE:
+            return False
+        return bool(live["spec"]["strategy"].get("rollingUpdate") != now.method.rolling)
+
+    async def _decide(self, now: Round, moment: datetime) -> bool:
+        """By the pods of the round. True: the plan is now to go back."""
+        assert now.plan.applied is not None
         turnover = self._turnover(now, now.plan.applied.hash, moment)
         limit, given_up = None, False
         if now.plan.rejection is None:

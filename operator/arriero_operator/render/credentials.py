@@ -1,21 +1,41 @@
 """Secrets that sources are asked with, as volumes of a pod: a folder for each, read by the runtime at each fetch.
 
 They are optional to the kubelet: a pod whose Secret is absent starts and says so itself, with the keys that it needs,
-and goes on once the Secret is there. Kubernetes tells of a missing one by Events
-alone, which need a right of their own.
+and goes on once the Secret is there. Kubernetes tells of a missing one by Events alone, which need a right of their
+own. An operator that may read Secrets looks for them before.
 """
 
 import hashlib
 from collections.abc import Mapping
 from typing import Any, Final
 
-from arriero_api import pod
+from arriero_api import pod, uris
+from arriero_api.credentials import keys
+from arriero_api.types import Spec
 from arriero_operator.render.inputs import Inputs
+from arriero_operator.render.references import SECRET, Reference
 
 _VOLUME: Final = "credentials-"
 _MODE: Final = 0o440
 
 Json = dict[str, Any]
+
+
+def needed(spec: Spec) -> tuple[Reference, ...]:
+    """The Secrets, each with the keys of which its source can use any: pods start without, and then wait for them."""
+    listed = (spec.lora.adapters or ()) if spec.lora else ()
+    asked = [(spec.model.uri, spec.model.credentials), *((one.uri, one.credentials) for one in listed)]
+    found = {_reference(uri, one.secret_name) for uri, one in asked if one is not None}
+    return tuple(sorted(found))
+
+
+def _reference(uri: str, secret: str) -> Reference:
+    try:
+        known = keys(uris.parse(uri).scheme)
+    except uris.UriError:
+        known = ()
+    names = tuple(name for key in known for name in key.names)
+    return Reference(SECRET, secret, followed=True, one_of=names)
 
 
 def volumes(inputs: Inputs) -> list[Json]:

@@ -21,7 +21,8 @@ _SYSTEM: Final = "system-"
 class Reference:
     """One object that a pod needs. `key` is empty for all keys of its data.
 
-    `optional`: pods start without it. `followed`: running pods see a change of its content by themselves.
+    `optional`: pods start without it. `followed`: running pods see a change of its content by themselves. `one_of`: it
+    is of no use without one of these keys; empty: whatever it has.
     """
 
     kind: str
@@ -29,8 +30,12 @@ class Reference:
     key: str = ""
     optional: bool = False
     followed: bool = False
+    one_of: tuple[str, ...] = ()
 
     def __str__(self) -> str:
+        if self.one_of:
+            own = (repr(key) for key in self.one_of if not key.isupper())  # others are names of variables
+            return f"{self.kind} {self.name!r}, one of the keys {', '.join(own)}"
         return f"{self.kind} {self.name!r}" + (f", key {self.key!r}" if self.key else "")
 
 

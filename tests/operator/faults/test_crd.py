@@ -13,6 +13,7 @@ from arriero_api import labels
 from tests.cluster import ControlPlane
 from tests.conftest import CRD
 from tests.operator.faults.conftest import SMALL, serve
+from tests.operator.reconcile.models import patch_spec, read, until
 from tests.support.eventually import eventually
 from tests.support.kubectl import Kubectl, Object
 from tests.support.operator import OperatorProcess, operator_kubeconfig, operator_settings
@@ -102,6 +103,26 @@ def test_an_older_crd_is_refused_by_the_names_of_what_it_lacks(process: Operator
     process.start()
     assert process.wait(timeout=60) == 1
     assert "it lacks spec.sharedMemory: install or upgrade" in last_words(process)
+
+
+def test_what_a_newer_crd_allows_and_this_operator_does_not_know_is_refused_with_the_right_advice(
+    process: OperatorProcess, admin: Kubectl
+) -> None:
+    newer = copy.deepcopy(definition())
+    fields(newer)["rollout"]["properties"]["strategy"]["enum"].append("Canary")
+    install(admin, newer)
+    process.start()
+    process.wait_ready()
+    serve(admin)
+    patch_spec(admin, "tiny", {"rollout": {"strategy": "Canary"}})
+    found = until(admin, "tiny", "Accepted", "False", "SpecNotUnderstood")
+    assert "spec.rollout.strategy" in found["message"]
+    assert "Upgrade the operator" in found["message"]
+    until(admin, "tiny", "Stalled", "True", "SpecNotUnderstood")
+    admin.run("scale", "im/tiny", "--replicas=2")
+    eventually(lambda: read(admin, "tiny")["status"]["readyReplicas"] == 2)
+    patch_spec(admin, "tiny", {"rollout": {"strategy": "Auto"}})
+    until(admin, "tiny", "Ready", "True", "Ready")
 
 
 def test_a_newer_crd_is_served(process: OperatorProcess, admin: Kubectl) -> None:

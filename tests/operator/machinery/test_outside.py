@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+from arriero_api.types import Spec
 from arriero_operator.kube import stream
 from arriero_operator.kube.errors import NotFound, Unavailable
 from arriero_operator.kube.protocol import Kind, Object
 from arriero_operator.limits import Reads
 from arriero_operator.outside import Outside
+from arriero_operator.render.credentials import needed
 from arriero_operator.render.references import Reference, references
 from tests.support.eventually import eventually_async
 from tests.support.virtual_time import run_virtual
@@ -281,3 +283,35 @@ async def test_events_are_read_however_the_network_cuts_them() -> None:
             yield chunk
 
     assert [event async for event in stream.events(chunks())] == [{"a": 1}, {"b": 2}, {"c": 3}]
+
+
+LEFT: dict[str, tuple[dict[str, str] | None, bool]] = {
+    "the documented key": ({"token": "a"}, True),
+    "the name that the source's own tools use": ({"HF_TOKEN": "a"}, True),
+    "a key of the connection": ({"ca.crt": "a"}, True),
+    "another key": ({"password": "a"}, False),
+    "no key": ({}, False),
+    "no Secret": (None, False),
+}
+
+
+@pytest.mark.parametrize(("data", "there"), LEFT.values(), ids=LEFT)
+async def test_a_secret_of_a_source_is_of_use_with(data: dict[str, str] | None, there: bool) -> None:
+    server = Server()
+    if data is not None:
+        server.put("hub", 1, "Secret", data=data)
+    spec = Spec.model_validate({"model": {"uri": "hf://a/b", "credentials": {"secretName": "hub"}}})
+    found = await outside(server, [], secrets=True).look(KEY, needed(spec), 1)
+    assert bool(found.missing) is not there
+    assert not found.contents, "pods read it again by themselves"
+    unread = Server()
+    assert not (await outside(unread, []).look(KEY, needed(spec), 1)).missing
+    assert unread.gets == []
+
+
+def test_each_source_needs_its_own_keys_of_the_one_secret() -> None:
+    shared = {"credentials": {"secretName": "all"}}
+    adapters = [{"name": "fr", "uri": "s3://bucket/fr", **shared}, {"name": "de", "uri": "hf://a/de", **shared}]
+    spec = Spec.model_validate({"model": {"uri": "hf://a/b", **shared}, "lora": {"adapters": adapters}})
+    assert sorted(one.one_of[0] for one in needed(spec)) == ["accessKeyId", "token"]
+    assert needed(Spec.model_validate({"model": {"uri": "hf://a/b"}})) == ()

@@ -93,6 +93,7 @@ def test_a_model_whose_change_is_refused_is_scaled_and_its_children_come_back(se
     served.run("delete", "deployment", "tiny", "--cascade=orphan")
     eventually(lambda: served.exists("deployment", "tiny"), 5)
     assert served.json("get", "deployment", "tiny")["spec"] == before["deployment"]
+    assert names(served) == {"tiny": "Registered", "chat": "Registered"}, "pods that stay count meanwhile"
     served.run("scale", "im/tiny", "--replicas=2")
     for pod in pods.placed(2):
         pods.ready(pod)

@@ -143,6 +143,41 @@ def test_what_is_missing_is_refused_before_any_pod_and_the_refusal_clears_by_its
     kubectl.run("delete", "priorityclass,runtimeclass,storageclass", name)
 
 
+def test_secrets_of_sources_are_looked_for_with_a_key_of_use_and_their_end_is_told(
+    kubectl: Kubectl, start: Start
+) -> None:
+    start()
+    adapters = [{"name": "fr", "uri": "s3://bucket/fr", "credentials": {"secretName": "store"}}]
+    hub = {"uri": "hf://org/tiny", "credentials": {"secretName": "hub"}}
+    kubectl.apply(model("tiny", model=hub, lora={"adapters": adapters}))
+    found = until(kubectl, "tiny", "Accepted", "False", "ReferenceMissing")
+    assert "Secret 'hub', one of the keys 'token', 'endpoint', 'ca.crt', 'proxy', 'noProxy'" in found["message"]
+    assert "Secret 'store', one of the keys 'accessKeyId'" in found["message"]
+    kubectl.run("create", "secret", "generic", "hub", "--from-literal=HF_TOKEN=a")
+    kubectl.run("create", "secret", "generic", "store", "--from-literal=password=a")
+
+    def only_the_store() -> bool:
+        message = until(kubectl, "tiny", "Accepted", "False", "ReferenceMissing")["message"]
+        return bool(message.startswith("Not there: Secret 'store', one of"))
+
+    eventually(only_the_store, 20)
+    kubectl.patch("secret", "store", {"stringData": {"accessKeyId": "a"}})
+    pod = ready_but_for_adapters(kubectl)
+    kubectl.run("delete", "secret", "hub")
+    found = until(kubectl, "tiny", "UpToDate", "False", "ReferenceDeleted")
+    assert "Secret 'hub'" in found["message"]
+    assert [one["metadata"]["uid"] for one in Pods(kubectl, "tiny").live()] == [pod["metadata"]["uid"]]
+
+
+def ready_but_for_adapters(kubectl: Kubectl) -> Object:
+    """The model's only pod, after it is available: no runtime answers here for adapters."""
+    pods = Pods(kubectl, "tiny")
+    (pod,) = eventually(lambda: pods.placed(1), 20)
+    pods.ready(pod)
+    until(kubectl, "tiny", "Available", "True")
+    return pod
+
+
 def test_a_claim_of_one_node_does_not_fit_two_replicas(kubectl: Kubectl, start: Start) -> None:
     start()
     kubectl.apply(claim("weights", "ReadWriteOnce"))
