@@ -4,6 +4,7 @@ At rest nobody is asked and nothing is looked at again.
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final
 
 from arriero_api.contract import AdapterState, Phase
@@ -19,7 +20,7 @@ PROOF: Final = 0.2
 _PATIENCE: Final = 20.0
 _LONGEST: Final = 30.0
 START: Final = 1.0
-"""Seconds between looks while a pod starts."""
+"""Seconds between looks while a pod starts; longer the longer that takes, up to FAILED."""
 FAILED: Final = 10.0
 """Seconds between looks at a runtime that has said why it does not serve."""
 WITHHELD: Final = 5.0
@@ -42,14 +43,14 @@ def questions(now: Round, statuses: RuntimeStatuses) -> list[Question]:
             continue
         if not pod.ready:
             said = pod.status is not None and pod.status.failure is not None
-            found.append((pod, FAILED if said else START))
+            found.append((pod, FAILED if said else _start(now, pod.running_since)))
         elif _unproven(now, pod):
             found.append((pod, _proof(now, pod)))
         elif (found_out := _adapters(now, pod)) is not None:
             found.append((pod, found_out))
         elif _owes(pod, at_rest) and statuses.silent(now.key, pod) < PATIENCE:
             found.append((pod, START))
-    return found
+    return [(pod, max(interval, statuses.held(now.key, pod))) for pod, interval in found]
 
 
 def requeue_after(now: Round, soonest: float | None) -> float | None:
@@ -58,7 +59,9 @@ def requeue_after(now: Round, soonest: float | None) -> float | None:
     `soonest` is when the next runtime is to be asked.
     """
     waits = [soonest, now.outcome.retry_after, now.method.look_after, untold(now)]
-    waits += [_proof(now, pod) for pod in now.observed.pods if _unproven(now, pod)]
+    # Pods that keep silent are asked more and more rarely, and `soonest` says when.
+    unproven = (pod for pod in now.observed.pods if _unproven(now, pod) and pod.name not in now.unreachable)
+    waits += [_proof(now, pod) for pod in unproven]
     if now.hold is not None:
         waits.append((now.hold.until - now.moment).total_seconds())
     return min((wait for wait in waits if wait is not None), default=None)
@@ -102,6 +105,11 @@ def _proof(now: Round, pod: PodFacts) -> float:
     known = (facts.time(wanted.changed or wanted.made), pod.ready_changed)
     since = max((moment for moment in known if moment is not None), default=now.moment)
     return min(_LONGEST, max(PROOF, (now.moment - since).total_seconds() / _PATIENCE))
+
+
+def _start(now: Round, since: datetime) -> float:
+    """Seconds until the next look at a pod that starts: a twentieth of what it has taken so far."""
+    return min(FAILED, max(START, (now.moment - since).total_seconds() / _PATIENCE))
 
 
 def _owes(pod: PodFacts, at_rest: bool) -> bool:

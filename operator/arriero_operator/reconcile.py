@@ -1,6 +1,7 @@
 """One model's world is brought into its wanted state: observe, decide, render, apply, report."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -27,14 +28,19 @@ from arriero_operator.registrations import LiveRegistrations
 from arriero_operator.report import Reporter
 from arriero_operator.rollouts import Rollouts
 from arriero_operator.rounds import Outcome, Round
+from arriero_operator.runtime_client import RuntimeClient
 from arriero_operator.runtime_status import RuntimeStatuses
 from arriero_operator.settings import Settings
 from arriero_operator.shutdown import Farewells
 
 
-def make_reconcile(kube: Kube, cache: Cache, settings: Settings, changed: Callable[[Key], None]) -> Reconcile:
+@asynccontextmanager
+async def make_reconcile(
+    kube: Kube, cache: Cache, settings: Settings, changed: Callable[[Key], None]
+) -> AsyncIterator[Reconcile]:
     """The reconcile of the operator's queue; it calls `changed` with keys that are to be reconciled."""
-    return Reconciler(kube, cache, settings, RuntimeStatuses(), changed=changed)
+    async with RuntimeClient() as client:
+        yield Reconciler(kube, cache, settings, RuntimeStatuses(client.status, changed=changed), changed=changed)
 
 
 class Reconciler:

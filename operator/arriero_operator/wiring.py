@@ -42,7 +42,9 @@ _EDGE_STOP: Final = 15.0
 _AWAY: Final = 5.0
 """Seconds between two tries to reach an API server that is away: to end would add the kubelet's back-off to that."""
 
-MakeReconcile = Callable[[Kube, Cache, Settings, Callable[[Key], None]], Reconcile]
+Reconciling = contextlib.AbstractAsyncContextManager[Reconcile]
+MakeReconcile = Callable[[Kube, Cache, Settings, Callable[[Key], None]], Reconciling]
+"""The reconcile lasts as long as its block."""
 
 
 class WatchEnded(Exception):
@@ -81,9 +83,12 @@ class Operator:
         """Work until told to stop. Raises StartupError, LeaseLost, KubeError and what ends a watch."""
         self._on_signal()
         kube = CachedKube(self._api, self._cache)
+        async with make_reconcile(kube, self._cache, self._settings, lambda key: queue.add(key)) as reconcile:
+            queue = Queue(reconcile, self._settings.workers, self._metrics)
+            await self._run(kube, queue)
+
+    async def _run(self, kube: Kube, queue: Queue) -> None:
         settings, options = self._settings, self._options
-        reconcile = make_reconcile(kube, self._cache, settings, lambda key: queue.add(key))
-        queue = Queue(reconcile, settings.workers, self._metrics)
         lease = Lease(self._api, options.lease_namespace, options.lease, options.identity)
         resync = Resync(kube, self._cache, queue.add, settings.watch_namespaces, self._metrics.repaired)
         self._watches.on_relist(resync.relisted)

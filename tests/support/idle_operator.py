@@ -8,7 +8,8 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 from arriero_operator.cache import Cache
 from arriero_operator.command import run
@@ -22,7 +23,10 @@ SAYS = "Idle reconcile"
 _log = logging.getLogger("idle")
 
 
-def make_reconcile(kube: Kube, cache: Cache, settings: Settings, changed: Callable[[Key], None]) -> Reconcile:
+@asynccontextmanager
+async def make_reconcile(
+    kube: Kube, cache: Cache, settings: Settings, changed: Callable[[Key], None]
+) -> AsyncIterator[Reconcile]:
     """A reconcile that does nothing."""
     seconds = float(os.environ.get("IDLE_SECONDS", "0"))
 
@@ -31,7 +35,7 @@ def make_reconcile(kube: Kube, cache: Cache, settings: Settings, changed: Callab
         await asyncio.sleep(seconds)
         return Result()
 
-    return reconcile
+    yield reconcile
 
 
 if __name__ == "__main__":

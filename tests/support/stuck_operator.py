@@ -9,8 +9,8 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 
 from arriero_operator.cache import Cache
 from arriero_operator.command import run
@@ -24,7 +24,10 @@ from tests.support.tuned_operator import tune
 _log = logging.getLogger("stuck")
 
 
-def make_reconcile(kube: Kube, cache: Cache, settings: Settings, changed: Callable[[Key], None]) -> Reconcile:
+@asynccontextmanager
+async def make_reconcile(
+    kube: Kube, cache: Cache, settings: Settings, changed: Callable[[Key], None]
+) -> AsyncIterator[Reconcile]:
     """A reconcile that does nothing, but for those names."""
 
     async def reconcile(key: Key) -> Result:
@@ -40,7 +43,7 @@ def make_reconcile(kube: Kube, cache: Cache, settings: Settings, changed: Callab
                         await asyncio.Event().wait()
         return Result()
 
-    return reconcile
+    yield reconcile
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from arriero_operator.render.children import Owner
 from arriero_operator.rounds import Round, Wanted
 from arriero_operator.runtime_status import PATIENCE, RuntimeStatuses
 from tests.operator.reconcile.made import NEW, START, ready
+from tests.operator.reconcile.test_runtime_status import FakeRuntimes, answers
 from tests.support.kubectl import Object
 
 KEY = ("team", "tiny")
@@ -73,7 +74,7 @@ def test_a_pod_that_never_proves_its_names_is_asked_less_and_less() -> None:
     moment, times = 0.0, []
     while moment < 3600:
         now = a_round(ready(), moment)
-        (asked,) = questions(now, RuntimeStatuses())
+        (asked,) = questions(now, RuntimeStatuses(FakeRuntimes().fetch))
         wait = requeue_after(now, asked[1])
         assert wait is not None
         moment += wait
@@ -99,7 +100,7 @@ def test_a_pod_that_has_just_become_ready_is_asked_at_once_however_old_the_names
 )
 def test_of_a_ready_model_only_a_pod_is_asked_that_has_more_to_tell(status: RuntimeStatus | None, asked: bool) -> None:
     pod = ready(status=status)
-    assert bool(questions(a_round(pod, 60, READY, proven=True), RuntimeStatuses())) is asked
+    assert bool(questions(a_round(pod, 60, READY, proven=True), RuntimeStatuses(FakeRuntimes().fetch))) is asked
 
 
 async def test_a_pod_that_does_not_answer_is_left_in_peace_in_the_end() -> None:
@@ -112,6 +113,7 @@ async def test_a_pod_that_does_not_answer_is_left_in_peace_in_the_end() -> None:
     now = a_round(ready(status=RuntimeStatus(Phase.LOADING)), 60, READY, proven=True)
     for _ in range(PATIENCE):
         await statuses.refresh(KEY, questions(now, statuses))
+        await answers()
         moment += 60
     assert questions(now, statuses) == []
 

@@ -12,6 +12,7 @@ from arriero_operator.reconcile import Reconciler
 from arriero_operator.runtime_status import RuntimeStatuses
 from arriero_operator.settings import Profile, Settings
 from tests.operator.machinery.objects import make
+from tests.operator.reconcile.test_runtime_status import FakeRuntimes
 
 SETTINGS = Settings((), "cpu", "", 1, {"cpu": Profile("cpu", "i")})
 
@@ -47,7 +48,7 @@ async def test_a_paused_model_waits_for(aliases: tuple[str, ...], wait: float | 
     cache.put(MODELS, model("other", "2026-01-01T11:00:00Z"))
     wanted: Mapping[str, Any] = {"uri": "hf://a/b", "aliases": list(aliases)}
     cache.put(MODELS, model("tiny", "2026-01-01T12:00:00Z", paused=True, model=wanted))
-    reconcile = Reconciler(kube, cache, SETTINGS, RuntimeStatuses())  # type: ignore[arg-type]
+    reconcile = Reconciler(kube, cache, SETTINGS, RuntimeStatuses(FakeRuntimes().fetch))  # type: ignore[arg-type]
     assert (await reconcile(("team", "tiny"))).requeue_after == wait
     (status,) = kube.statuses
     states = {one["name"]: one["state"] for one in status["names"]}

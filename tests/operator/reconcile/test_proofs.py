@@ -27,6 +27,7 @@ from arriero_operator.settings import Profile, Settings
 from tests.operator.machinery.objects import make
 from tests.operator.reconcile.made import NEW, START
 from tests.operator.reconcile.test_curiosity import KEY, NAMES, a_round
+from tests.operator.reconcile.test_runtime_status import answers
 from tests.support.kubectl import Object
 
 ALIAS = Registration("chat", NameKind.ALIAS)
@@ -120,6 +121,7 @@ async def test_an_answer_that_was_asked_for_before_the_change_is_not_waited_for(
     world.change(file(second, first))
     world.answer = says(second)
     await world.ask()
+    await answers()
     assert world.proven(world.round(), file(second))
 
 
