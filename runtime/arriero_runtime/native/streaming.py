@@ -37,7 +37,7 @@ class EventStream:
         self._more = reply.more
         self._headers = headers
         self._shortcut = Shortcut()
-        self._started = False
+        self._started = self._finished = False
         self._between = False
         self._failed = False
 
@@ -49,9 +49,13 @@ class EventStream:
         return self._take(data)
 
     async def _take(self, data: bytes) -> None:
-        await self._write(b"".join(map(self._sent_for, self._events.split(data))))
-        if self._events.error is not None:
-            await self._tell_error()
+        sent = b"".join(map(self._sent_for, self._events.split(data)))
+        if self._events.over and self._events.error is None:
+            # At once, not when the application has ended: clients ask their next question as soon as they can.
+            await self._finish(sent)
+            return
+        await self._write(sent)
+        await self._tell_error()
         self._between = self._events.between
 
     async def close(self) -> None:
@@ -59,7 +63,13 @@ class EventStream:
         await self._write(_encoded(self._events.close()))
         await self._tell_error()
         if self._started:
-            await self._more({"type": "http.response.body", "body": b""})
+            await self._finish(b"")
+
+    async def _finish(self, last: bytes) -> None:
+        if not self._finished:
+            self._finished = True
+            await self._begin()
+            await self._more({"type": "http.response.body", "body": last})
 
     def _sent_for(self, event: bytes) -> bytes:
         known = self._shortcut.of(event + END)
@@ -86,13 +96,15 @@ class EventStream:
             await error.refusal.send(self._reply.send, NATIVE)
 
     async def _write(self, data: bytes) -> None:
-        if not data:
-            return
+        if data:
+            await self._begin()
+            await self._more({"type": "http.response.body", "body": data, "more_body": True})
+
+    async def _begin(self) -> None:
         if not self._started:
             self._started = True
             headers = [(b"content-type", b"text/event-stream; charset=utf-8"), *self._headers()]
             await self._reply.send({"type": "http.response.start", "status": 200, "headers": headers})
-        await self._more({"type": "http.response.body", "body": data, "more_body": True})
 
 
 def _encoded(chunks: Iterable[Mapping[str, Any]]) -> bytes:

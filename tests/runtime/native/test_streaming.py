@@ -42,6 +42,24 @@ async def test_events_are_the_same_however_their_bytes_arrive(cuts: list[int]) -
     assert b"[DONE]" not in body
 
 
+async def test_the_answer_ends_with_the_engines_end_mark_and_does_not_wait_for_the_applications_end() -> None:
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    stream = EventStream(completion.Stream(frozenset()), Reply(send), lambda: [])
+    await stream.take(f"data: {json.dumps(text_piece('Paris', 'stop'))}\n\n".encode())
+    assert sent[-1]["more_body"]
+    await stream.take(b"data: [DONE]\n\n")
+    before_the_end = len(sent)
+    assert not sent[-1].get("more_body", False)
+    assert b"end_of_turn" in sent[-1]["body"]
+    await stream.take(b"")
+    await stream.close()
+    assert len(sent) == before_the_end
+
+
 async def test_an_error_before_any_text_is_the_whole_answer_and_the_only_one() -> None:
     error = {"error": {"message": "no", "code": 400}}
     sent = await answered([f"data: {json.dumps(error)}\n\n".encode(), b": ping\n\n", b"data: [DONE]\n\n"])
