@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.e2e.conftest import Start, example
-from tests.e2e.streaming import streams
+from tests.e2e.streaming import Stream, streams
 from tests.support.eventually import eventually
 from tests.support.kubectl import Kubectl, Object
 
@@ -24,6 +24,12 @@ def _evict(kubectl: Kubectl, pod: Object) -> None:
     body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": kubectl.namespace}}
     path = f"/api/v1/namespaces/{kubectl.namespace}/pods/{name}/eviction"
     kubectl.run("create", "--raw", path, "-f", "-", stdin=json.dumps(body))
+
+
+def _stopped_meanwhile(kubectl: Kubectl, pod: Object, stream: Stream) -> None:
+    """The pod is being stopped while its stream is open: else nothing would be shown."""
+    eventually(lambda: "deletionTimestamp" in kubectl.json("get", "pod", pod["metadata"]["name"])["metadata"], 30)
+    assert not stream.ended.is_set(), stream
 
 
 def _serving(start: Start) -> Object:
@@ -47,14 +53,17 @@ def test_a_rollout_an_eviction_and_a_deletion_let_open_streams_end(kubectl: Kube
     kubectl.apply(model)
     start = Start(kubectl, NAME)
     pod = _serving(start)
-    with streams(NAME, [pod["status"]["podIP"]]):
+    with streams(NAME, [pod["status"]["podIP"]]) as (stream,):
         kubectl.patch("im", NAME, {"spec": {"engine": {"maxNumSeqs": 8}}})
+        _stopped_meanwhile(kubectl, pod, stream)
     pod = _serving(start)
-    with streams(NAME, [pod["status"]["podIP"]]):
+    with streams(NAME, [pod["status"]["podIP"]]) as (stream,):
         _evict(kubectl, pod)
+        _stopped_meanwhile(kubectl, pod, stream)
     pod = _serving(start)
-    with streams(NAME, [pod["status"]["podIP"]]):
+    with streams(NAME, [pod["status"]["podIP"]]) as (stream,):
         kubectl.run("delete", "im", NAME)
+        _stopped_meanwhile(kubectl, pod, stream)
     (said,) = eventually(lambda: _complete(kubectl), 60)
     assert "1 completed, 0 aborted" in said
     assert not _pods(kubectl)

@@ -18,7 +18,17 @@ AT_ONCE = 12
 _SPARE = 2
 """Runs beyond the undisturbed one's last write: another run may need a write more."""
 _BY_NAME = {scenario.name: scenario for scenario in SCENARIOS}
-_SAMPLE = (("create", "kill", 1), ("create", "kill", 4), ("rollout", "lost", 4), ("down", "kill", 2))
+_SAMPLE = (
+    ("create", "kill", 1),
+    ("create", "kill", 4),
+    ("rollout", "lost", 4),
+    ("rollback", "kill", 6),
+    ("adapters", "lost", 3),
+    ("up", "kill", 1),
+    ("down", "kill", 2),
+    ("zero", "kill", 1),
+    ("delete", "lost", 1),
+)
 
 
 @pytest.fixture

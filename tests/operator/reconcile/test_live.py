@@ -228,7 +228,14 @@ def test_pods_on_different_commits_are_not_ready_together(served: Kubectl) -> No
         assert second["metadata"]["name"] in found["message"]
         # What the first pod resolved is the revision's, whatever the branch has become meanwhile.
         assert registrations(served).commit == read(served, "tiny")["status"]["model"]["revision"] == COMMIT
+        # Its container starts anew, and fetches the commit that its file names.
+        pods.run(second, other.ip)
+        until(served, "tiny", "Ready", "False", "Warming")
         other.status = replace(other.status, commit=COMMIT)
+        asked = other.asked
+        eventually(lambda: other.asked > asked)
+        pods.ready(second, other.ip)
+        until(served, "tiny", "Ready", "True", "Ready", timeout=20)
 
 
 def test_a_name_that_no_pod_can_be_asked_about_says_so(served: Kubectl) -> None:
