@@ -5,6 +5,7 @@ An operator that starts anew reads it off the object. Objects of others are left
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -30,6 +31,10 @@ _YOUNG: Final = timedelta(minutes=10)
 """Longer than thousands of models that were made at once wait for their turn."""
 _TRIES: Final = 3
 """How many times a part is applied that others write over meanwhile, or that the API server does not keep as it is."""
+
+
+_Place = tuple[str, str, str]
+"""Kind, namespace and name of a child."""
 
 
 class ChildProblem(Exception):
@@ -70,7 +75,6 @@ class Part:
 class _Applied:
     """What is in force of each manager, by its digest, and how the object looked then."""
 
-    model: str
     intents: dict[str, str] = field(default_factory=dict)
     looks: str = ""
 
@@ -81,7 +85,8 @@ class Applier:
     def __init__(self, kube: Kube, cache: Cache) -> None:
         self._kube = kube
         self._cache = cache
-        self._applied: dict[tuple[str, str, str], _Applied] = {}
+        self._applied: dict[_Place, _Applied] = {}
+        self._places: defaultdict[tuple[str, str], set[_Place]] = defaultdict(set)
 
     async def ensure(self, owner: Owner, kind: Kind, parts: Sequence[Part]) -> Object:
         """The live object after all `parts`, in their order, are in force.
@@ -99,7 +104,8 @@ class Applier:
         else:
             _check(owner, kind, live)
         if place not in self._applied and live is not None:
-            self._applied[place] = _recalled(owner, live, parts)
+            self._applied[place] = _recalled(live, parts)
+        self._places[owner.namespace, owner.name].add(place)
         memory = self._applied[place]
         same = live is not None and memory.looks == looks(live)
         wanted = [part for part in parts if not same or memory.intents.get(part.manager) != part.digest]
@@ -114,13 +120,16 @@ class Applier:
     async def remove(self, kind: Kind, obj: Mapping[str, Any]) -> None:
         """Deletes exactly this object."""
         metadata = obj["metadata"]
-        self._applied.pop((kind.kind, metadata["namespace"], metadata["name"]), None)
+        place = (kind.kind, metadata["namespace"], metadata["name"])
+        self._applied.pop(place, None)
+        owner = (metadata.get("annotations") or {}).get(labels.OWNER, "")
+        self._places[metadata["namespace"], owner].discard(place)
         await self._kube.delete(kind, metadata["namespace"], metadata["name"], uid=metadata["uid"])
 
     def forget(self, namespace: str, model: str) -> None:
         """The model is gone: drop what was remembered of its children."""
-        for place in [p for p, one in self._applied.items() if (p[1], one.model) == (namespace, model)]:
-            del self._applied[place]
+        for place in self._places.pop((namespace, model), ()):
+            self._applied.pop(place, None)
 
     async def _open(self, owner: Owner, kind: Kind, parts: Sequence[Part]) -> tuple[_Applied, Object | None]:
         """Make the object. Nothing is taken by force: somebody else may have made one of this name since the look.
@@ -134,8 +143,8 @@ class Applier:
             found = await self._look(kind, owner.namespace, whole.intent["metadata"]["name"])
             if found is not None:
                 _check(owner, kind, found)
-            return _Applied(owner.name), found
-        return _Applied(owner.name, {part.manager: part.digest for part in parts}, looks(made)), made
+            return _Applied(), found
+        return _Applied({part.manager: part.digest for part in parts}, looks(made)), made
 
     async def _bring(self, kind: Kind, parts: Sequence[Part], wanted: Sequence[Part], memory: _Applied) -> Object:
         """Apply what is wanted; again what somebody else has written over before the last answer, which tells of it."""
@@ -189,10 +198,10 @@ class Applier:
             raise ChildProblem(hindered(where, error.message, denied=True), 30.0) from error
 
 
-def _recalled(owner: Owner, live: Object, parts: Sequence[Part]) -> _Applied:
+def _recalled(live: Object, parts: Sequence[Part]) -> _Applied:
     """What the object tells of the parts that are in force."""
     held = {part.manager: part.digest for part in parts if marks.holds(live, part.manager, part.intent)}
-    return _Applied(owner.name, held, looks(live))
+    return _Applied(held, looks(live))
 
 
 def _settling(live: Object, parts: Sequence[Part]) -> list[Part]:

@@ -11,8 +11,8 @@ from arriero_operator.kube.protocol import Kind, Kube, Object
 
 _log = logging.getLogger(__name__)
 
-FOREIGN: Final = f"{labels.MANAGED_BY}!={labels.MANAGED_BY_VALUE}"
-"""The operator's own objects are not followed here."""
+FOREIGN: Final = f"!{labels.MODEL}"
+"""Children of models are not followed here. Who manages an object does not tell them apart: users may say so too."""
 _FIRST: Final = 1.0
 _LONGEST: Final = 60.0
 """Seconds between two tries while the watch cannot be had, or does not last."""

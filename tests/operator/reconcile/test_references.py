@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from arriero_api import labels
 from tests.cluster import ControlPlane
 from tests.operator.reconcile.models import model, patch_spec, until
 from tests.operator.reconcile.pods import Pods
@@ -138,6 +139,8 @@ def test_what_is_missing_is_refused_before_any_pod_and_the_refusal_clears_by_its
         return bool(message.startswith("Not there: ConfigMap 'tuning', key 'level'. "))
 
     eventually(only_the_key, 20)
+    # Whatever a user writes there, only a model's label makes it a child.
+    kubectl.run("label", "configmap", "tuning", f"{labels.MANAGED_BY}={labels.MANAGED_BY_VALUE}")
     kubectl.apply(config_map("tuning", level="1"))
     until(kubectl, "tiny", "Accepted", "True", timeout=20)
     kubectl.run("delete", "priorityclass,runtimeclass,storageclass", name)
