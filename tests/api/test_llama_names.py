@@ -1,8 +1,12 @@
 """The names of models in Llama Stack."""
 
+import json
+import subprocess
+
 import pytest
 
 from arriero_api import llama_names
+from tests.cluster.images import environment
 
 
 def test_there_are_44_names_and_each_stands_for_a_repository_of_meta() -> None:
@@ -45,3 +49,19 @@ def test_another_name_does_not_mean_it(name: str) -> None:
 def test_a_repository_that_llama_stack_does_not_know_has_no_other_names() -> None:
     assert not llama_names.means("org/model", "org/model")
     assert not llama_names.means("", "")
+
+
+LISTED = """
+import json
+from llama_models.sku_list import all_registered_models
+print(json.dumps({model.descriptor(): model.huggingface_repo for model in all_registered_models()}))
+"""
+LATER = {"Llama-Guard-4-12B": "meta-llama/Llama-Guard-4-12B"}
+"""Came to the package after the API's own time."""
+
+
+@pytest.mark.full
+def test_the_names_are_those_of_llama_stack_s_own_package() -> None:
+    variables = environment.python_with(environment.clients())
+    listed = subprocess.run([environment.PYTHON, "-c", LISTED], env=variables, capture_output=True, check=True)
+    assert json.loads(listed.stdout) == {**llama_names.REPOSITORIES, **LATER}

@@ -44,19 +44,19 @@ def _pod(model: str, inputs: Inputs) -> Json:
             "fsGroupChangePolicy": "OnRootMismatch",
             "seccompProfile": {"type": "RuntimeDefault"},
         },
-        "containers": [_container(inputs)],
+        "containers": [_container(model, inputs)],
         "volumes": volumes(model, inputs),
     }
     return spec | placement.placement(model, inputs)
 
 
-def _container(inputs: Inputs) -> Json:
+def _container(model: str, inputs: Inputs) -> Json:
     return {
         "name": pod.CONTAINER,
         "image": inputs.image or inputs.default_image,
         "imagePullPolicy": inputs.image_pull_policy,
         "args": arguments(inputs),
-        "env": _environment(inputs),
+        "env": _environment(model, inputs),
         **({"envFrom": [dict(one) for one in inputs.env_from]} if inputs.env_from else {}),
         "ports": [
             {"name": "http", "containerPort": pod.SERVE_PORT, "protocol": "TCP"},
@@ -76,10 +76,14 @@ def _container(inputs: Inputs) -> Json:
     }
 
 
-def _environment(inputs: Inputs) -> list[Json]:
-    limit = int(quantity.parse(inputs.cache_size)) if inputs.cache_size else 0
-    own = [{"name": pod.CACHE_LIMIT_VARIABLE, "value": str(limit)}] if limit else []
-    return [*own, *(dict(variable) for variable in inputs.env)]
+def _environment(model: str, inputs: Inputs) -> list[Json]:
+    own = {pod.RESOURCE_VARIABLE: model}
+    if inputs.cache_size:
+        own[pod.CACHE_LIMIT_VARIABLE] = str(int(quantity.parse(inputs.cache_size)))
+    return [
+        *({"name": name, "value": value} for name, value in own.items()),
+        *(dict(variable) for variable in inputs.env),
+    ]
 
 
 def _resources(inputs: Inputs) -> Json:

@@ -1,10 +1,11 @@
 """What the Llama Stack routes know of the model that is served."""
 
+import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
-from arriero_api import llama_names, uris
+from arriero_api import llama_names, pod, uris
 from arriero_api.contract import Phase
 from arriero_runtime.lifecycle import LifeCycle
 from arriero_runtime.native.formats.llama import LlamaChat
@@ -20,6 +21,7 @@ class Facts:
     application, `message_ends` the ids of tokens that end a message but not the turn. `uri` is where the model comes
     from. `registered`: clients have given the names, so that only these and other ways to write them mean the model.
     `dimension`: how many numbers the vectors of an embedding model have; 0 for others.
+    `resource` is the name of the InferenceModel, empty where there is none.
     `llama`: how chats are asked by Llama Stack's prompts; None where they are not."""
 
     life: LifeCycle
@@ -30,6 +32,7 @@ class Facts:
     registered: bool = False
     dimension: int = 0
     llama: LlamaChat | None = None
+    resource: str = field(default_factory=lambda: os.environ.get(pod.RESOURCE_VARIABLE, ""))
 
     def of_model(self, uri: str) -> None:
         """From now on the model is this one; empty where none is."""

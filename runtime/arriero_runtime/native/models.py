@@ -11,7 +11,13 @@ from arriero_runtime.native.text import to_json
 from arriero_runtime.server.answers import Refusal, reply
 from arriero_runtime.server.routes import MODELS
 
-_METADATA: Final = {"maxModelLen": "context_length", "dtype": "dtype", "quantization": "quantization"}
+_METADATA: Final = {
+    "maxModelLen": "context_length",
+    "dtype": "dtype",
+    "quantization": "quantization",
+    "toolCallParser": "tool_call_parser",
+    "reasoningParser": "reasoning_parser",
+}
 """Engine value in force → key of the metadata."""
 MetadataOf = Callable[[str], Mapping[str, Any]]
 
@@ -79,8 +85,7 @@ class Models:
 
     @property
     def _resource(self) -> str:
-        """Its name as far as a pod knows it: the resource's, unless spec.model.name gives the model another."""
-        return self._facts.own_name or "NAME-OF-THE-RESOURCE"
+        return self._facts.resource or "NAME-OF-THE-RESOURCE"
 
     def _patch(self, aliases: Sequence[str]) -> str:
         merge = to_json({"spec": {"model": {"aliases": list(aliases)}}})

@@ -1,5 +1,6 @@
 """POST, DELETE and GET of /v1/models where clients say which model is served, as the Llama Stack provider did."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
@@ -18,6 +19,7 @@ from arriero_runtime.server.routes import MODELS
 from arriero_runtime.server.wish import Wish
 
 _LARGEST_BODY: Final = 256 * 1024
+_BODY_SECONDS: Final = 30.0
 _LONGEST_NAME: Final = 253
 _KINDS: Final = ("llm", "embedding")
 _EMBEDDING: Final = "embedding"
@@ -85,7 +87,10 @@ class Registering:
         try:
             if registrar is None:
                 raise refusals.stopping()
-            wish = _wish(await _read(receive))
+            body = await _read(receive)
+            if body is None:
+                return
+            wish = _wish(body)
             await registrar.register(wish)
         except RegistrationRefused as refused:
             await refused.refusal.send(send)
@@ -131,10 +136,20 @@ def _name(scope: Scope) -> str:
     return name
 
 
-async def _read(receive: Receive) -> bytes:
+async def _read(receive: Receive) -> bytes | None:
+    """None when the client has gone. Raises RegistrationRefused for a body that is too large or comes too slowly."""
+    try:
+        return await asyncio.wait_for(_whole(receive), _BODY_SECONDS)
+    except TimeoutError as error:
+        raise refusals.invalid("body", f"did not come within {_BODY_SECONDS:g} seconds") from error
+
+
+async def _whole(receive: Receive) -> bytes | None:
     data = bytearray()
     while True:
         message = await receive()
+        if message["type"] != "http.request":
+            return None
         data += message.get("body", b"")
         if len(data) > _LARGEST_BODY:
             raise refusals.invalid("body", f"is larger than {_LARGEST_BODY // 1024} KiB")

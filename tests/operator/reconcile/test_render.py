@@ -95,6 +95,11 @@ def test_the_runtime_learns_the_limit_of_its_cache_in_bytes() -> None:
     assert pod.CACHE_LIMIT_VARIABLE not in variables()
 
 
+def test_the_runtime_learns_the_name_of_its_resource_whatever_the_model_is_called() -> None:
+    (container,) = template.pod_template("tiny.one", inputs())["spec"]["containers"]
+    assert {"name": pod.RESOURCE_VARIABLE, "value": "tiny.one"} in container["env"]
+
+
 def test_variables_are_merged_by_name() -> None:
     found = inputs(hub="http://hub.example", engine={"env": [{"name": "A", "value": "spec"}]})
     assert found.env == [

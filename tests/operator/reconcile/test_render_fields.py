@@ -202,7 +202,7 @@ def test_an_api_key_is_a_file_and_neither_an_argument_nor_a_variable() -> None:
     }
     (mount,) = [one for one in spec["container"]["volumeMounts"] if one["mountPath"] == "/etc/arriero/api-key"]
     assert "subPath" not in mount  # a single file would not follow a changed Secret
-    assert spec["container"]["env"] == []
+    assert [one["name"] for one in spec["container"]["env"]] == [pod.RESOURCE_VARIABLE]
 
 
 def test_whole_secrets_and_config_maps_become_variables() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import json
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -336,3 +337,20 @@ async def test_an_exception_with_a_secret_in_it_is_told_and_logged_without(
     assert message_of(answer).count("[hidden]") == written.count("[hidden]") // 2 == 2
     assert "RuntimeError: cannot ask as" in written, "with its traceback"
     assert not any(secret in "".join([answer.text, written, *told]) for secret in ("open-sesame", "from-a-secret"))
+
+
+async def test_a_body_that_never_ends_is_refused_and_one_whose_client_goes_registers_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("arriero_runtime.native.registering._BODY_SECONDS", 0.1)
+    whole = json.dumps({"model_id": "mine", "provider_model_id": str(tmp_path)}).encode()
+    async with alone(tmp_path) as one:
+        port = one.server.options.port
+        for body, answer in ((whole[:10], b"HTTP/1.1 400"), (whole, b"")):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"POST /v1/models HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % (len(whole) + 1) + body)
+            if answer:
+                assert (await asyncio.wait_for(reader.read(1000), 10)).startswith(answer)
+            writer.close()
+        assert await one.names() == []
+        assert one.server.loader.loads == 0

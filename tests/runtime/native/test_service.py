@@ -37,7 +37,7 @@ async def test_every_listed_model_has_the_members_of_both_apis(server: Running) 
         model = listed["data"][0]
         assert (model["object"], model["type"], model["identifier"]) == ("model", "model", "one")
         assert (model["model_type"], model["provider_id"], model["provider_resource_id"]) == ("llm", "vllm", "one")
-        assert model["metadata"] == {"context_length": 1024}
+        assert model["metadata"] == {"context_length": 1024, "tool_call_parser": "none"}
         assert model["custom_metadata"]["context_length"] == 1024
 
 
@@ -53,7 +53,10 @@ async def test_registering_is_403_and_names_the_resource_and_a_patch_that_keeps_
     answer = await server.client.post("/v1/models", json={"model_id": "another"})
     assert answer.status_code == 403
     message = str(error_of(answer)["message"])
-    assert "kubectl patch inferencemodel one --type=merge" in message
+    assert "kubectl patch inferencemodel NAME-OF-THE-RESOURCE --type=merge" in message
+    server.serving.dispatcher.facts.resource = "llama"
+    message = str(error_of(await server.client.post("/v1/models", json={}))["message"])
+    assert "kubectl patch inferencemodel llama --type=merge" in message
     assert '{"spec": {"model": {"aliases": ["org/alias", "ANOTHER-NAME"]}}}' in message
 
 
@@ -61,8 +64,9 @@ async def test_unregistering_is_403_with_the_patch_that_removes_the_name(server:
     alias = await server.client.delete("/v1/models/org/alias")
     assert alias.status_code == 403
     assert '{"spec": {"model": {"aliases": []}}}' in str(error_of(alias)["message"])
+    server.serving.dispatcher.facts.resource = "llama"
     own = await server.client.delete("/v1/models/one")
-    assert "kubectl delete inferencemodel one" in str(error_of(own)["message"])
+    assert "kubectl delete inferencemodel llama" in str(error_of(own)["message"])
     assert len((await server.client.get("/v1/models")).json()["data"]) == 2
 
 
