@@ -94,7 +94,7 @@ async def test_health_version_and_providers_answer_while_the_model_loads(tmp_pat
         assert (await server.client.get("/v1/health")).json() == {"status": "OK"}
         providers: Any = (await server.client.get("/v1/providers")).json()["data"]
         assert [(one["provider_type"], one["health"]) for one in providers] == [("inline::vllm", {"status": "OK"})]
-        assert providers[0]["config"] == {"maxModelLen": 1024}
+        assert providers[0]["config"] == {"maxModelLen": 1024, "toolCallParser": "none"}
 
 
 async def test_an_unknown_provider_is_400_with_the_one_that_there_is(server: Running) -> None:
