@@ -68,7 +68,7 @@ class ScriptedEngine:
 
     @property
     def effective(self) -> Mapping[str, str | int | bool]:
-        return {"maxModelLen": 1024, "toolCallParser": "none"}
+        return {"maxModelLen": 1024}
 
     @property
     def message_ends(self) -> frozenset[int]:
