@@ -19,6 +19,7 @@ BENCHES: Final[Mapping[str, Sequence[str]]] = {
     ),
     "front": ("tests.bench.serving", "--model=free", "--pairs={pairs}"),
     "completion": ("tests.bench.serving", "--route=completion", "--kind=streams", "--pairs={pairs}"),
+    "native": ("tests.bench.native_cost",),
     "start": ("tests.bench.start", "--pairs={pairs}"),
     "control": ("tests.bench.control_port", "--seconds=20"),
     "fleet": ("tests.bench.fleet",),
