@@ -105,6 +105,16 @@ def rights(namespaces: tuple[str, ...], lease_namespace: str, reads: Reads = _NO
     ]
 
 
+def left_out(reads: Reads, network_policies: bool) -> list[str]:
+    """What is not looked up or made, as the chart's values are; each with the value that changes it."""
+    switches = [
+        (reads.secrets, "Secrets are not looked up (reads.secrets)"),
+        (reads.classes, "priority, runtime and storage classes are not looked up (reads.classes)"),
+        (network_policies, "models get no NetworkPolicy (networkPolicies.enabled)"),
+    ]
+    return [words for on, words in switches if not on]
+
+
 async def check_rights(kube: Kube, needed: list[Right]) -> None:
     """Raises StartupError that lists every right that is missing, and Unavailable or Throttled."""
     gate = asyncio.Semaphore(_AT_ONCE)

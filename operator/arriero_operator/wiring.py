@@ -25,7 +25,7 @@ from arriero_operator.probes import Probes
 from arriero_operator.queue import Queue, Reconcile
 from arriero_operator.resync import Resync
 from arriero_operator.settings import Settings
-from arriero_operator.startup import check_crd, check_rights, rights
+from arriero_operator.startup import check_crd, check_rights, left_out, rights
 from arriero_operator.watches import Watches
 
 _log = logging.getLogger(__name__)
@@ -119,6 +119,11 @@ class Operator:
         settings = self._settings
         await check_rights(self._api, rights(settings.watch_namespaces, self._options.lease_namespace, settings.reads))
         await check_crd(self._api)
+        said = {
+            "namespaces": ", ".join(settings.watch_namespaces) or "all",
+            "left_out": "; ".join(left_out(settings.reads, settings.network_policies.enabled)) or "nothing",
+        }
+        _log.info("Rights and CRD are as needed", extra=said)
 
     async def _work(self, queue: Queue, lease: Lease, resync: Resync) -> None:
         """Run everything until the first part ends; then end the rest, the watch last."""

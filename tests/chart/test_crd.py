@@ -31,3 +31,10 @@ def test_the_notes_say_what_comes_next_and_what_uninstalling_keeps() -> None:
     ]
     assert "rollout status deployment/arriero" in notes
     assert "all models and their pods stay" in notes
+    assert "Secrets (reads.secrets); priority, runtime and storage classes (reads.classes)." in notes
+
+
+def test_the_notes_name_nothing_that_is_switched_on() -> None:
+    switches = ("--set=reads.secrets=true", "--set=reads.classes=true")
+    notes = helm("install", "arriero", str(CHART), f"--namespace={NAMESPACE}", "--dry-run=client", *switches)
+    assert "Not looked up" not in notes.partition("NOTES:")[2]

@@ -81,6 +81,9 @@ def test_models_that_are_there_at_the_start_are_reconciled(operator: MakeOperato
     kubectl.apply(model("early"))
     running = operator(program=IDLE)
     await_more(running, "early", 0)
+    (said,) = (line for line in running.lines() if line["message"] == "Rights and CRD are as needed")
+    assert said["namespaces"] == kubectl.namespace
+    assert "Secrets are not looked up (reads.secrets)" in said["left_out"]
 
 
 @pytest.mark.control_plane

@@ -11,7 +11,8 @@ from arriero_operator.cache import CACHED
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.errors import NotFound, Unavailable
 from arriero_operator.kube.protocol import Object
-from arriero_operator.startup import RIGHTS, StartupError, check_crd, check_rights, rights
+from arriero_operator.limits import Reads
+from arriero_operator.startup import RIGHTS, StartupError, check_crd, check_rights, left_out, rights
 from tests.support.virtual_time import run_virtual
 
 
@@ -90,6 +91,21 @@ def test_every_watched_namespace_is_checked_and_the_lease_in_its_own() -> None:
 
 def test_without_named_namespaces_rights_in_all_are_needed() -> None:
     assert "watch pods in all namespaces" in [str(right) for right in rights((), "ops")]
+
+
+@pytest.mark.parametrize(
+    ("reads", "policies", "values"),
+    [
+        (Reads(), False, ["reads.secrets", "reads.classes", "networkPolicies.enabled"]),
+        (Reads(secrets=True), True, ["reads.classes"]),
+        (Reads(secrets=True, classes=True), True, []),
+    ],
+    ids=["by default", "some", "all is on"],
+)
+def test_what_is_left_out_is_named_with_the_value_that_changes_it(
+    reads: Reads, policies: bool, values: list[str]
+) -> None:
+    assert [words.partition("(")[2].rstrip(")") for words in left_out(reads, policies)] == values
 
 
 @pytest.mark.control_plane
