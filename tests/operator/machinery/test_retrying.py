@@ -9,10 +9,10 @@ import pytest
 import yaml
 from aiohttp import web
 
-from arriero_operator.kube import retrying
+from arriero_operator.kube import adapter, retrying
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.credentials import Credentials, CredentialsError
-from arriero_operator.kube.errors import Throttled, Unavailable
+from arriero_operator.kube.errors import KubeError, Throttled, Unavailable
 from arriero_operator.kube.protocol import CONFIG_MAPS, Object
 from arriero_operator.kube.retrying import Failure, wait_before_retry
 
@@ -131,6 +131,30 @@ async def test_a_server_that_is_not_there_is_unavailable(start: Start, tmp_path:
             await api.get(CONFIG_MAPS, "n", "a")
     finally:
         await api.close()
+
+
+async def test_a_list_of_which_a_page_has_expired_is_had_in_one_piece_and_no_object_twice(start: Start) -> None:
+    queries: list[dict[str, str]] = []
+    answers = [(200, ["a", "b"], "two"), (410, [], ""), (200, ["b", "c", "d"], "")]
+
+    class Paged(FakeApi):
+        async def answer(self, request: web.Request) -> web.Response:
+            queries.append(dict(request.query))
+            code, names, more = answers.pop(0)
+            items = [{"metadata": {"name": name}} for name in names]
+            return web.json_response({"metadata": {"continue": more}, "items": items}, status=code)
+
+    found = await (await start(Paged())).list(CONFIG_MAPS, "n", "team=nlp")
+    assert [one["metadata"]["name"] for one in found] == ["b", "c", "d"]
+    limit = {"labelSelector": "team=nlp", "limit": str(adapter.PAGE)}
+    assert queries == [limit, limit | {"continue": "two"}, {"labelSelector": "team=nlp"}]
+
+
+async def test_a_list_that_expires_in_one_piece_too_is_an_error(start: Start) -> None:
+    fake = FakeApi([410] * 100)
+    with pytest.raises(KubeError, match="planned 410"):
+        await (await start(fake)).list(CONFIG_MAPS, "n")
+    assert len(fake.tokens) == 2
 
 
 async def test_without_credentials_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
