@@ -20,6 +20,9 @@ _S3_CHAIN: Final = ("AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_FU
 _GS_CHAIN: Final = ("GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_SERVICE_ACCOUNT")
 _AZ_CHAIN: Final = ("AZURE_FEDERATED_TOKEN_FILE", "AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_SAS_TOKEN")
 """What a cluster's own identity service puts into pods; without it and a Secret, requests are not signed."""
+UNSIGNED: Final = {uris.S3: "AWS_SKIP_SIGNATURE", uris.GS: "GOOGLE_SKIP_SIGNATURE", uris.AZ: "AZURE_SKIP_SIGNATURE"}
+"""The library's own variables. Where one is "false", requests are signed as whom the cloud's metadata server says that
+the pod or its node is. Never unasked: it may have rights that were not meant for models, and elsewhere none answers."""
 _FORMS: Final = {
     uris.S3: "",
     uris.GS: "serviceAccount is the JSON file of a service account's key, as Google Cloud gives it; ",
@@ -74,7 +77,7 @@ def _s3(bucket: str, access: Access, options: dict[str, Any]) -> Store:
     }
     config: dict[str, Any] = {key: value for key, value in said.items() if value}
     config.setdefault("region", "us-east-1")
-    if "access_key_id" not in config and not _identity(_S3_CHAIN):
+    if "access_key_id" not in config and not _identity(uris.S3, _S3_CHAIN):
         config["skip_signature"] = True
     return S3Store(bucket, config=config, **options)  # type: ignore[arg-type]
 
@@ -88,7 +91,7 @@ def _gs(bucket: str, access: Access, options: dict[str, Any]) -> Store:
         account = json.dumps({**(json.loads(account) if account else plain), "gcs_base_url": endpoint})
     if account:
         config["service_account_key"] = account
-    if not access.value("serviceAccount") and not _identity(_GS_CHAIN):
+    if not access.value("serviceAccount") and not _identity(uris.GS, _GS_CHAIN):
         config["skip_signature"] = True
     return GCSStore(bucket, config=config, **options)  # type: ignore[arg-type]
 
@@ -108,10 +111,11 @@ def _az(container: str, access: Access, options: dict[str, Any]) -> Store:
             Phase.RESOLVING,
             remedy="Give spec.model.credentials a Secret with the key accountName.",
         )
-    if "account_key" not in config and "sas_key" not in config and not _identity(_AZ_CHAIN):
+    if "account_key" not in config and "sas_key" not in config and not _identity(uris.AZ, _AZ_CHAIN):
         config["skip_signature"] = True
     return AzureStore(container, config=config, **options)  # type: ignore[arg-type]
 
 
-def _identity(variables: tuple[str, ...]) -> bool:
-    return any(os.environ.get(name) for name in variables)
+def _identity(scheme: str, variables: tuple[str, ...]) -> bool:
+    asked = os.environ.get(UNSIGNED[scheme], "").lower() in ("false", "0")
+    return asked or any(os.environ.get(name) for name in variables)

@@ -13,6 +13,8 @@ from arriero_runtime.sources.http_errors import Where
 
 _STATUS: Final = re.compile(r"status code: (\d{3})|status: (\d{3}),")
 _CODE: Final = re.compile(r"<Code>([A-Za-z]+)</Code>")
+_METADATA: Final = re.compile(r"/latest/(?:api/token|meta-data/)|/computeMetadata/v1/|/metadata/identity/")
+"""Paths of the metadata servers of Amazon, Google and Microsoft."""
 _UNKNOWN_KEYS: Final = (
     "InvalidAccessKeyId",
     "SignatureDoesNotMatch",
@@ -36,7 +38,20 @@ def explain(error: Exception, where: Where) -> StartError:
     text = f"{type(error).__name__}: {error}"
     code = next(iter(_CODE.findall(text)), "")
     status = next((int(one or other) for one, other in _STATUS.findall(text)), 0)
-    return _of_code(code, status, text, where) or _of_connection(text, where) or _of_status(error, status, where)
+    found = _of_identity(text, where) or _of_code(code, status, text, where)
+    return found or _of_connection(text, where) or _of_status(error, status, where)
+
+
+def _of_identity(text: str, where: Where) -> StartError | None:
+    """What came before the store was asked: who the pod is."""
+    if not _METADATA.search(text):
+        return None
+    words = f"The cloud's metadata server gives the pod no identity to ask {where.shown} with for {where.what}."
+    remedy = (
+        "Give the pod's service account or the node an identity that may read it, let the network policies reach "
+        "169.254.169.254, or name a Secret in credentials."
+    )
+    return start_error("CredentialsMissing", words, where.phase, remedy=remedy)
 
 
 def _of_code(code: str, status: int, text: str, where: Where) -> StartError | None:

@@ -1,6 +1,7 @@
 """Object stores: a real S3 server, which has Google's protocol too; Azure's by a stand-in."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from tests.cluster.certificates import Authority
 from tests.runtime.sources.support import WEIGHTS, Told, failure, fetch, files, secret
 from tests.sources import azure, google
 from tests.sources.forward import forward_proxy
+from tests.sources.metadata import metadata_server
 from tests.sources.objects import KEYS, Objects, s3_server
 from tests.sources.refusing import refusing
 
@@ -278,3 +280,38 @@ async def test_each_way_in_which_a_store_refuses_has_its_reason(
     assert found.reason == reason
     assert URI in found.message or reason == "ProxyFailed"
     assert KEYS["secretAccessKey"] not in found.to_json()
+
+
+async def test_the_identity_of_a_metadata_server_is_used_where_it_is_asked_for_and_not_else(
+    server: Objects, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+    with metadata_server() as cloud:
+        monkeypatch.setenv("AWS_METADATA_ENDPOINT", f"http://{cloud.host}")
+        with suppress(StartError):  # as nobody, who may not read it
+            await fetch(tmp_path / "nobody", URI)
+        assert cloud.asked == []
+        monkeypatch.setenv("AWS_SKIP_SIGNATURE", "false")
+        assert (await fetch(tmp_path, URI)).is_dir()
+        assert "/latest/meta-data/iam/security-credentials/role" in cloud.asked
+
+
+@pytest.mark.parametrize(
+    ("uri", "variables"),
+    [
+        (URI, {"AWS_SKIP_SIGNATURE": "false", "AWS_METADATA_ENDPOINT": "http://{host}"}),
+        (
+            "gs://models/team",
+            {"GOOGLE_SKIP_SIGNATURE": "false", "GCE_METADATA_HOST": "{host}", "GCE_METADATA_ROOT": "{host}"},
+        ),
+    ],
+)
+async def test_a_metadata_server_that_has_no_identity_to_give_is_told_apart_from_the_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uri: str, variables: dict[str, str]
+) -> None:
+    with metadata_server(knows=False) as cloud:
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value.format(host=cloud.host))
+        found = await failure(tmp_path, uri)
+    assert cloud.asked
+    assert (found.reason, "metadata server" in found.message) == ("CredentialsMissing", True)
