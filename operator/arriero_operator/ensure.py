@@ -108,21 +108,26 @@ class Children:
 
     async def _all(self, now: Round, revision: Revision, applied: Revision, found: Obstacles) -> None:
         """The Service is first, as its name is the one that somebody else may have: then nothing else is made. Where
-        there is a Deployment, it does not wait for what stands beside it; a first one waits for its NetworkPolicy."""
+        there is a Deployment, it does not wait for what stands beside it, nor its replicas for anything; a first one
+        waits for its NetworkPolicy too."""
         first = self._cache.get(DEPLOYMENTS, now.key[0], now.observed.stem) is None
         await found.beside(self._access.service(now), vital=first)
         await found.beside(self._access.policy(now), vital=first)
-        await self._claim(now)
-        await self._one(now, REVISIONS, revision.record)
-        for wanted in now.registrations.values():
-            await self._one(now, CONFIG_MAPS, wanted.intent(now.observed.owner))
+        whole = await found.beside(self._claim(now), vital=first)
+        whole &= await found.beside(self._files(now, revision), vital=first)
         for wanted in now.registrations.values():
             await found.beside(self._registrations.tell(now.key, now.observed.pods, wanted))
         await found.beside(self._budget(now))
-        await self._deployment(now, applied, found)
+        await self._deployment(now, applied, found, whole=whole and found.refused is None)
 
-    async def _deployment(self, now: Round, revision: Revision, found: Obstacles) -> None:
-        """Where its template is refused, or something else that is asked for, the number of pods is right still."""
+    async def _files(self, now: Round, revision: Revision) -> None:
+        """The record of the revision, and the names of every revision that has pods: before any pod that needs them."""
+        await self._one(now, REVISIONS, revision.record)
+        for wanted in now.registrations.values():
+            await self._one(now, CONFIG_MAPS, wanted.intent(now.observed.owner))
+
+    async def _deployment(self, now: Round, revision: Revision, found: Obstacles, *, whole: bool) -> None:
+        """Where its template is refused, or what is to be there before (not `whole`), the number of pods is right."""
         owner, replicas = now.observed.owner, now.replicas
         if now.hold is not None:
             replicas = now.hold.replicas
@@ -137,7 +142,7 @@ class Children:
         live = self._cache.get(DEPLOYMENTS, owner.namespace, now.observed.stem)
         same = live is not None and live["spec"]["strategy"].get("rollingUpdate") == rolling
         await found.beside(self._spare(now, live))
-        if live is None or found.refused is None:
+        if live is None or whole:
             try:
                 await self._applier.ensure(owner, DEPLOYMENTS, [template, scale] if same else [scale, template])
                 return

@@ -25,14 +25,19 @@ class Obstacles:
     error: KubeError | None = None
     _retry_after: list[float] = field(default_factory=list)
 
-    async def beside(self, step: Awaitable[None], *, vital: bool = False) -> None:
-        """Do what the rest does not need; `vital`: it does, and the problem is raised. Raises Leaving."""
+    async def beside(self, step: Awaitable[None], *, vital: bool = False) -> bool:
+        """Do what the rest does not need; `vital`: it does, and the problem is raised. Raises Leaving.
+
+        Whether it was done.
+        """
         try:
             await step
         except (ChildProblem, KubeError) as problem:
             if vital:
                 raise
             self.note(problem)
+            return False
+        return True
 
     def note(self, problem: ChildProblem | KubeError) -> None:
         """Remember what is to be told."""

@@ -135,7 +135,8 @@ def kept(
 ) -> tuple[Registration, ...]:
     """What is served while the spec is not acted on: what the status names, but for what leaves.
 
-    Each as the pods' files have it (`stored`); where they were lost, as the spec has it (`asked`).
+    Each as the pods' files have it (`stored`); where they were lost, as the spec has it (`asked`). Where the status was
+    lost, all that the spec has.
     """
     known = {one.name: one for one in (*asked, *stored)}
     found = []
@@ -145,7 +146,7 @@ def kept(
         kind = NameKind(name["kind"])
         if name["name"] in known or kind is not NameKind.ADAPTER:
             found.append(replace(known.get(name["name"], Registration(name["name"], kind)), kind=kind))
-    return tuple(found)
+    return tuple(found) if before else tuple(one for one in asked if one.name not in lost)
 
 
 def announced(before: Names, moment: datetime) -> set[str]:

@@ -116,6 +116,23 @@ def test_pods_that_may_not_be_told_of_a_name_are_named_and_scaled_all_the_same(
 
 
 @pytest.mark.control_plane
+@pytest.mark.full
+def test_a_revision_that_cannot_be_recorded_replaces_no_pod_and_those_that_serve_are_scaled(
+    behind: MakeBehind, way: Proxy, kubectl: Kubectl
+) -> None:
+    behind()
+    serve(kubectl)
+    template = kubectl.json("get", "deployment", "tiny")["spec"]["template"]
+    with way.fault(always(writes("controllerrevisions"), FAILS)):
+        patch_spec(kubectl, "tiny", {"engine": {"maxModelLen": 512}, "replicas": 2})
+        until(kubectl, "tiny", "Ready", "False", "ApiServerFailed", timeout=20)
+        eventually(lambda: read(kubectl, "tiny")["status"]["readyReplicas"] == 2)
+        assert kubectl.json("get", "deployment", "tiny")["spec"]["template"] == template
+    until(kubectl, "tiny", "Ready", "True", "Ready", timeout=60)
+    assert kubectl.json("get", "deployment", "tiny")["spec"]["template"] != template
+
+
+@pytest.mark.control_plane
 def test_a_budget_that_is_denied_is_told_and_stops_neither_pods_nor_rollouts(
     behind: MakeBehind, way: Proxy, kubectl: Kubectl
 ) -> None:

@@ -69,6 +69,8 @@ def test_a_claim_that_cannot_grow_is_told_in_the_words_of_the_api_server(served:
     patch_spec(served, "tiny", {"cache": {"claimTemplate": {"size": "20Gi"}}})
     found = until(served, "tiny", "Ready", "False", "ChildRefused")
     assert "PersistentVolumeClaim tiny-cache" in found["message"]
+    served.run("scale", "im/tiny", "--replicas=0")
+    eventually(lambda: served.json("get", "deployment", "tiny")["spec"]["replicas"] == 0)
 
 
 @pytest.mark.control_plane

@@ -43,6 +43,7 @@ KEPT: dict[str, tuple[tuple[Registration, ...], tuple[Registration, ...], list[O
     "no adapter that nobody knows": ((NEXT,), (), [named("main"), named("fr", "Adapter")], (MAIN,)),
     "none that leaves": ((NEXT,), (MAIN, CHAT), [named("main"), named("chat", "Alias", "Unregistering")], (MAIN,)),
     "none that was withheld": ((MAIN, CHAT), (MAIN,), [named("main"), named("chat", "Alias", "Conflict")], (MAIN,)),
+    "what the spec asks for where the status was lost": ((MAIN, CHAT), (), [], (MAIN,)),
     "none that another model has by now": (
         (MAIN, CHAT),
         (MAIN, CHAT),
