@@ -31,6 +31,11 @@ class CachedKube:
         found = await self._kube.list(kind, namespace, labels, metadata_only)
         return found if metadata_only else [self._keep(kind, obj) for obj in found]
 
+    async def each(self, kind: Kind, namespace: str | None = None, labels: str = "") -> AsyncIterator[Object]:
+        """As Kube.each."""
+        async for obj in self._kube.each(kind, namespace, labels):
+            yield self._keep(kind, obj)
+
     async def events_about(self, namespace: str, uid: str) -> Objects:
         """As Kube.events_about."""
         return await self._kube.events_about(namespace, uid)

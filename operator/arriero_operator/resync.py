@@ -54,7 +54,7 @@ class Resync:
         """
         for kind in CACHED:
             for namespace in self._namespaces:
-                for obj in await self._kube.list(kind, namespace, self._selector(kind)):
+                async for obj in self._kube.each(kind, namespace, self._selector(kind)):
                     self._cache.put(kind, obj)
                     self._touch(kind, obj, routine=kind is not MODELS or not _changed(obj))
         self.synced = True

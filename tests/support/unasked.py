@@ -8,6 +8,10 @@ from arriero_operator.kube.protocol import Kind, Object, Objects
 class Unasked:
     """A base of fakes: whoever uses these parts has the wrong fake."""
 
+    def each(self, kind: Kind, namespace: str | None = None, labels: str = "") -> AsyncIterator[Object]:
+        """Not there."""
+        raise AssertionError(f"this fake lists no {kind.plural}")
+
     def follow(self, kind: Kind, namespace: str, labels: str = "") -> AsyncIterator[Object]:
         """Not there."""
         raise AssertionError(f"this fake follows no {kind.plural}")

@@ -77,6 +77,12 @@ class ApiServer:
         query = {"labelSelector": labels} if labels else {}
         return await self._list(kind, namespace, query, metadata_only)
 
+    async def each(self, kind: Kind, namespace: str | None = None, labels: str = "") -> AsyncIterator[Object]:
+        """As Kube.each."""
+        async for _, page in self._pages(kind, namespace, {"labelSelector": labels} if labels else {}):
+            for obj in page:
+                yield obj
+
     async def events_about(self, namespace: str, uid: str) -> Objects:
         """As Kube.events_about."""
         return await self._list(EVENTS, namespace, {"fieldSelector": f"involvedObject.uid={uid}"})
@@ -84,9 +90,16 @@ class ApiServer:
     async def _list(
         self, kind: Kind, namespace: str | None, query: Mapping[str, str], metadata_only: bool = False
     ) -> Objects:
-        """In pages, and in one piece where a page has expired meanwhile."""
-        path, accept = _path(kind, namespace or ""), _METADATA if metadata_only else _JSON
         found: Objects = []
+        async for anew, page in self._pages(kind, namespace, query, metadata_only):
+            found = page if anew else found + page
+        return found
+
+    async def _pages(
+        self, kind: Kind, namespace: str | None, query: Mapping[str, str], metadata_only: bool = False
+    ) -> AsyncIterator[tuple[bool, Objects]]:
+        """Page by page; where one has expired meanwhile, all anew and in one piece, with True."""
+        path, accept = _path(kind, namespace or ""), _METADATA if metadata_only else _JSON
         page: dict[str, str] = {"limit": str(PAGE)}
         while True:
             try:
@@ -94,17 +107,17 @@ class ApiServer:
             except KubeError as error:
                 if error.code != _GONE or not page:
                     raise
-                found, page = [], {}
+                page = {}
                 continue
-            found += answer.get("items") or []
+            found: Objects = answer.get("items") or []
+            if not metadata_only:
+                for obj in found:
+                    obj.setdefault("apiVersion", kind.api_version)
+                    obj.setdefault("kind", kind.kind)
+            yield not page, found
             if not (token := answer["metadata"].get("continue")):
-                break
+                return
             page = {"limit": str(PAGE), "continue": token}
-        if not metadata_only:
-            for obj in found:
-                obj.setdefault("apiVersion", kind.api_version)
-                obj.setdefault("kind", kind.kind)
-        return found
 
     async def create(self, kind: Kind, obj: Object) -> Object:
         """As Kube.create; an object without metadata.namespace is cluster-scoped."""

@@ -49,6 +49,9 @@ class Kube(Protocol):
     ) -> Objects:
         """All objects of a kind that match the label selector, live; of all namespaces when `namespace` is None."""
 
+    def each(self, kind: Kind, namespace: str | None = None, labels: str = "") -> AsyncIterator[Object]:
+        """The same objects as `list` finds, of which only some are in memory at once. One may come twice."""
+
     async def events_about(self, namespace: str, uid: str) -> Objects:
         """All Events about the object of that uid, live."""
 

@@ -44,6 +44,12 @@ class MortalKube:
     ) -> Objects:
         return await self._read(self._kube.list(kind, namespace, labels, metadata_only))
 
+    async def each(self, kind: Kind, namespace: str | None = None, labels: str = "") -> AsyncIterator[Object]:
+        async for obj in self._kube.each(kind, namespace, labels):
+            if self.died.is_set():
+                await _never()
+            yield obj
+
     async def events_about(self, namespace: str, uid: str) -> Objects:
         return await self._read(self._kube.events_about(namespace, uid))
 

@@ -150,6 +150,22 @@ async def test_a_list_of_which_a_page_has_expired_is_had_in_one_piece_and_no_obj
     assert queries == [limit, limit | {"continue": "two"}, {"labelSelector": "team=nlp"}]
 
 
+async def test_objects_are_handed_on_before_the_next_page_is_asked_for(start: Start) -> None:
+    asked: list[str] = []
+
+    class Paged(FakeApi):
+        async def answer(self, request: web.Request) -> web.Response:
+            asked.append(request.query.get("continue", ""))
+            more = "" if asked[-1] else "two"
+            items = [{"metadata": {"name": f"{name}{len(asked)}"}} for name in "ab"]
+            return web.json_response({"metadata": {"continue": more}, "items": items})
+
+    seen = []
+    async for one in (await start(Paged())).each(CONFIG_MAPS, "n"):
+        seen.append((one["kind"], one["metadata"]["name"], len(asked)))
+    assert seen == [("ConfigMap", name, int(name[1])) for name in ("a1", "b1", "a2", "b2")]
+
+
 async def test_a_list_that_expires_in_one_piece_too_is_an_error(start: Start) -> None:
     fake = FakeApi([410] * 100)
     with pytest.raises(KubeError, match="planned 410"):

@@ -85,6 +85,10 @@ class FakeKube:
         """Not needed here."""
         raise NotImplementedError
 
+    def each(self, kind: Kind, namespace: str | None = None, labels: str = "") -> AsyncIterator[Object]:
+        """Not needed here."""
+        raise NotImplementedError
+
     def follow(self, kind: Kind, namespace: str, labels: str = "") -> AsyncIterator[Object]:
         """Not needed here."""
         raise NotImplementedError
