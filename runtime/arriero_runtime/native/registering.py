@@ -44,7 +44,9 @@ class Registrar(Protocol):
         """Returns when the name is not served any more."""
 
 
-class _Body(BaseModel):
+class RegisterModel(BaseModel):
+    """The body of POST /v1/models."""
+
     model_config = ConfigDict(extra="forbid", protected_namespaces=())
 
     model_id: StrictStr
@@ -160,7 +162,7 @@ async def _whole(receive: Receive) -> bytes | None:
 def _wish(body: bytes) -> Wish:
     """Raises RegistrationRefused that names the field."""
     try:
-        asked = _Body.model_validate_json(body)
+        asked = RegisterModel.model_validate_json(body)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "body"

@@ -1,6 +1,6 @@
 """/v1/health, /v1/version, /v1/providers and /v1/inspect/routes: answered in every phase."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib import metadata
 from typing import Any, Final
 
@@ -12,12 +12,12 @@ from arriero_runtime.server.answers import RETRY_SECONDS, Refusal, reply
 from arriero_runtime.server.routes import PROVIDERS
 
 _UNINSTALLED: Final = "0.0.0"
-Table = Mapping[str, Mapping[str, str]]
-"""Path → method → path of the engine's application that it needs, or nothing."""
+Table = Mapping[str, Collection[str]]
+"""Path → methods."""
 
 
 class Service:
-    """`table` gives the routes of port 8080."""
+    """`table` gives the routes of port 8080 that the model can answer."""
 
     def __init__(self, facts: Facts, table: Callable[[], Table]) -> None:
         self._facts = facts
@@ -54,12 +54,10 @@ class Service:
 
     async def routes(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Every route that this model can answer; all of them before that is known."""
-        paths = self._facts.paths()
         data = [
             {"route": path, "method": method, "provider_types": [PROVIDER_TYPE]}
             for path, methods in sorted(self._table().items())
-            for method, needs in methods.items()
-            if not needs or not paths or needs in paths
+            for method in methods
         ]
         await _json(send, {"data": data})
 

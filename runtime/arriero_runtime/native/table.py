@@ -13,6 +13,7 @@ from arriero_runtime.native.registering import Registering, Registrar
 from arriero_runtime.native.renamed import Renamed
 from arriero_runtime.native.service import Service
 from arriero_runtime.native.undone import cannot_read_done
+from arriero_runtime.server import answers
 from arriero_runtime.server.routes import (
     CHAT,
     COMPLETIONS,
@@ -47,7 +48,8 @@ class Native:
 
     def __init__(self, facts: Facts, registrar: Callable[[], Registrar | None] | None = None) -> None:
         """`registrar` is given where clients register models."""
-        own = Service(facts, self._overview)
+        self._facts = facts
+        own = Service(facts, self.answerable)
         renamed = Renamed(facts)
         listing = Models(facts)
         registered = Registering(listing, registrar) if registrar else None
@@ -90,15 +92,21 @@ class Native:
     @property
     def paths(self) -> frozenset[str]:
         """All of them, with {name} where a part is free."""
-        return frozenset(self._overview())
+        return frozenset(self._everything())
 
-    def _overview(self) -> service.Table:
+    def answerable(self) -> service.Table:
+        """The methods of each path that this model can answer; of all of them before that is known."""
+        has = self._facts.paths()
+        found = {}
+        for path, methods in self._everything().items():
+            needs = {method: _LEAN_ON.get(path, route.needs) for method, route in methods.items()}
+            if left := [method for method, need in needs.items() if not need or not has or need in has]:
+                found[path] = left
+        return found
+
+    def _everything(self) -> dict[str, Methods]:
         below = {f"{parent}/{{name}}": methods for parent, methods in self._below.items()}
-        everything = {**PLAIN, **self._exact, **below}
-        return {
-            path: {method: _LEAN_ON.get(path, route.needs) for method, route in methods.items()}
-            for path, methods in everything.items()
-        }
+        return {**PLAIN, **self._exact, **below}
 
 
 def _here(**handlers: Here) -> Methods:
@@ -121,4 +129,5 @@ def _inference(own: Inference) -> dict[str, Methods]:
 
 
 def _silent(path: str, renamed: Renamed) -> Route:
-    return Route(Kind.WORK, path, renamed.handle, voice=SILENT)
+    voice = answers.RESPONSES if path == RESPONSES else SILENT
+    return Route(Kind.WORK, path, renamed.handle, voice=voice)

@@ -138,11 +138,20 @@ def _schema(parameters: dict[str, wire.ToolParameter], where: str) -> dict[str, 
 
 def _property(parameter: wire.ToolParameter, where: str) -> dict[str, Any]:
     found: dict[str, Any] = _type(parameter.param_type.strip(), where)
-    if parameter.description:
-        found["description"] = parameter.description
-    if parameter.default is not None:
-        found["default"] = parameter.default
-    return found
+    for name, kind in _INNER.items():
+        if (inner := getattr(parameter, name)) is None:
+            continue
+        if found["type"] != kind or name in found:
+            raise invalid(f"{where}.{name}", f"does not go with param_type '{parameter.param_type}'")
+        found[name] = inner
+    texts = {"title": parameter.title, "description": parameter.description}
+    found |= {name: text for name, text in texts.items() if text}
+    values = {"default": parameter.default, "enum": parameter.enum}
+    return found | {name: value for name, value in values.items() if value is not None}
+
+
+_INNER: Final = {"items": "array", "properties": "object"}
+"""What a parameter may say of what is in it → the type that has it."""
 
 
 def _type(words: str, where: str) -> dict[str, Any]:

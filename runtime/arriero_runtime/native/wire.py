@@ -108,14 +108,20 @@ class AssistantMessage(Data):
 ChatMessage = Annotated[UserMessage | SystemMessage | ToolMessage | AssistantMessage, Field(discriminator="role")]
 
 
-class ToolParameter(Data):
+class ToolParameter(Options):
+    """`items` of a list, `properties` of an object and what stands in them are JSON schema."""
+
     param_type: str
+    title: str | None = None
     description: str | None = None
     required: bool | None = True
     default: Any = None
+    enum: Annotated[list[Any], Field(min_length=1)] | None = None
+    items: dict[str, Any] | None = None
+    properties: dict[str, dict[str, Any]] | None = None
 
 
-class Tool(Data):
+class Tool(Options):
     tool_name: NAME
     description: str | None = None
     parameters: dict[str, ToolParameter] | None = None

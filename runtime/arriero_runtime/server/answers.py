@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from arriero_runtime import wording
 from arriero_runtime.engine.protocol import Send
 
 RETRY_SECONDS: Final = 5
@@ -32,6 +33,9 @@ class Refusal:
     headers: Mapping[str, str] = field(default_factory=dict)
     extra: Mapping[str, str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", wording.fit(self.message))
+
     @property
     def body(self) -> str:
         """JSON, also the data of an error event in a stream."""
@@ -45,14 +49,22 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """The form of errors of one API: a whole answer, the data of an event in a stream, and the stream's end mark."""
+    """The form of errors of one API: a whole answer, the data of an event in a stream, and the stream's end mark.
+    `name` is the event's where events have names: clients pass over those of any other."""
 
     body: Callable[[Refusal], str]
     event: Callable[[Refusal], str]
     end: bytes = b""
+    name: str = ""
+
+    def last_words(self, refusal: Refusal) -> bytes:
+        """What ends a stream."""
+        name = f"event: {self.name}\n" if self.name else ""
+        return f"{name}data: {self.event(refusal)}\n\n".encode() + self.end
 
 
 OPENAI: Final = Voice(lambda refusal: refusal.body, lambda refusal: refusal.body, b"data: [DONE]\n\n")
+_ERROR: Final = "error"
 
 
 def _message(refusal: Refusal) -> str:
@@ -60,7 +72,14 @@ def _message(refusal: Refusal) -> str:
     return json.dumps({"type": "error", "error": {"type": refusal.kind, "message": refusal.message}})
 
 
-MESSAGES: Final = Voice(_message, _message)
+def _response(refusal: Refusal) -> str:
+    """As the API of responses has it. Its clients raise what stands in `error`."""
+    told = {"type": _ERROR, "code": refusal.kind, "message": refusal.message, "param": None}
+    return json.dumps({**told, **json.loads(refusal.body)})
+
+
+MESSAGES: Final = Voice(_message, _message, name=_ERROR)
+RESPONSES: Final = Voice(OPENAI.body, _response, name=_ERROR)
 
 
 async def reply(send: Send, status: int, body: str, headers: Mapping[str, str] | None = None) -> None:

@@ -5,9 +5,10 @@ No middleware class stands between client and engine, so throughput and latency 
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from arriero_api.contract import Phase
 from arriero_runtime.engine.protocol import AsgiApp, Engine, Receive, Scope, Send
@@ -17,7 +18,7 @@ from arriero_runtime.native.facts import Facts
 from arriero_runtime.native.registering import Registrar
 from arriero_runtime.native.table import Native
 from arriero_runtime.server import answers
-from arriero_runtime.server.answers import Refusal
+from arriero_runtime.server.answers import Refusal, Voice
 from arriero_runtime.server.counts import Counts, Status
 from arriero_runtime.server.document import Document
 from arriero_runtime.server.exchange import Exchange
@@ -66,6 +67,7 @@ class Dispatcher:
         self.facts.registered = self.alone
         self._native = Native(self.facts, (lambda: self.registrar) if self.alone else None)
         self.counts.know(self._native.paths)
+        self.document = self._bare()
 
     @property
     def in_flight(self) -> int:
@@ -78,11 +80,18 @@ class Dispatcher:
         self.app = Told(plain, lambda: engine.errored)
         self.paths, self.message_ends = engine.paths, engine.message_ends
         self._screen.honoured = engine.honoured
-        self.document = Document(engine.document, keys=self.gate.keys is not None)
+        self.document = self._documented(engine.document)
 
     def detach(self) -> None:
         """The engine is about to end: nothing of it is kept."""
-        self.app, self.paths, self.message_ends, self.document = None, frozenset(), frozenset(), None
+        self.app, self.paths, self.message_ends, self.document = None, frozenset(), frozenset(), self._bare()
+
+    def _bare(self) -> Document | None:
+        """Where clients register models, they find how before there is one."""
+        return self._documented(dict) if self.alone else None
+
+    def _documented(self, read: Callable[[], Mapping[str, Any]]) -> Document:
+        return Document(self._native.answerable, read, keys=lambda: self.gate.keys is not None, registers=self.alone)
 
     async def idle(self, seconds: float) -> bool:
         """Wait up to so long until no request is under way."""
@@ -97,10 +106,11 @@ class Dispatcher:
         for exchange in tuple(self._open):
             await exchange.over.wait()
 
-    def cut_all(self, refusal: Refusal) -> None:
-        """End every request under way."""
+    def cut_all(self, refusal: Refusal, voices: Collection[Voice] = ()) -> None:
+        """End every request under way, or those of some APIs."""
         for exchange in tuple(self._open):
-            exchange.cut(refusal)
+            if not voices or exchange.voice in voices:
+                exchange.cut(refusal)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":

@@ -8,11 +8,14 @@ from arriero_api.contract import Phase
 from arriero_runtime.engine.protocol import Engine
 from arriero_runtime.lifecycle import LifeCycle
 from arriero_runtime.messages import Drained
+from arriero_runtime.server import answers
 from arriero_runtime.server.answers import cut_off
 from arriero_runtime.server.dispatch import Dispatcher
 
 _LAST_CHUNKS_SECONDS: Final = 3.0
 """For the last words of requests that were aborted, to reach their clients."""
+_TELL_NO_ABORT: Final = (answers.RESPONSES, answers.MESSAGES)
+"""APIs in which the engine's application tells an aborted answer as a complete one, or as one without a reason."""
 log = logging.getLogger(__name__)
 
 
@@ -39,6 +42,7 @@ async def drain(
     ended, aborted = dispatcher.completed + dispatcher.cut - before, dispatcher.in_flight
     if not idle:
         log.warning("drain: %d requests did not end within %g seconds", aborted, drain_seconds)
+        dispatcher.cut_all(cut_off(), _TELL_NO_ABORT)
         await engine.abort_all()
         if not await dispatcher.idle(_LAST_CHUNKS_SECONDS):
             dispatcher.cut_all(cut_off())

@@ -43,7 +43,7 @@ class Exchange:
         self._left = max_body
         self._max_body = max_body
         self._closing = closing
-        self._voice = voice
+        self.voice = voice
         self._abort = abort
         self._under_way = 0
         self._quiet: asyncio.Future[None] | None = None
@@ -100,10 +100,9 @@ class Exchange:
         if self._ended:
             return
         if not self._started:
-            await refusal.send(self._send, self._voice)
+            await refusal.send(self._send, self.voice)
         elif self._stream:
-            event = f"data: {self._voice.event(refusal)}\n\n".encode()
-            await self._send({"type": "http.response.body", "body": event + self._voice.end})
+            await self._send({"type": "http.response.body", "body": self.voice.last_words(refusal)})
         else:
             # An answer that is not a stream and broke off in the middle has no proper end.
             self._abort()

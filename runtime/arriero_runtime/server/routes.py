@@ -100,14 +100,15 @@ Methods = dict[str, Route]
 
 
 def _voice(path: str) -> Voice:
+    if path == RESPONSES:
+        return answers.RESPONSES
     return answers.MESSAGES if path.startswith(MESSAGES) else answers.OPENAI
 
 
+_OWN: Final = (Kind.HEALTH, Kind.DOCUMENT)
+"""What needs nothing of the engine's application."""
 PLAIN: Final[dict[str, Methods]] = {
-    path: {
-        method: Route(kind, "" if kind is Kind.DOCUMENT else path, voice=_voice(path))
-        for method, kind in methods.items()
-    }
+    path: {method: Route(kind, "" if kind in _OWN else path, voice=_voice(path)) for method, kind in methods.items()}
     for path, methods in ROUTES.items()
 }
 """Path → method → route, for what the engine's application answers alone."""

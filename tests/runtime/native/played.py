@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from arriero_runtime.engine.protocol import Receive, Scope, Send, Tokens
+from arriero_runtime.native.operations import operations
 from tests.runtime.server.harness import Running, options_for, running, write_names
 from tests.runtime.server.scripted import ScriptedEngine, body_of
 
@@ -132,7 +133,8 @@ class PlayedEngine(ScriptedEngine):
 
 
 class Native:
-    """A server with a played engine, and the calls of Llama Stack's inference API."""
+    """A server with a played engine, and the calls of Llama Stack's inference API. Each good answer is checked to have
+    the form that the document of port 8080 tells."""
 
     def __init__(self, server: Running, engine: PlayedEngine) -> None:
         self.server = server
@@ -144,6 +146,9 @@ class Native:
         answer = await self.server.client.post(
             f"/v1/inference/{route}", json={"model_id": "one", **body}, headers=headers
         )
+        told = operations(registers=False)[f"/v1/inference/{route}", "post"].answer
+        if answer.status_code == 200 and told is not None:
+            told.model_validate_json(answer.text, strict=True)
         return answer.status_code, answer.json()
 
     async def stream(self, route: str, body: dict[str, Any]) -> list[dict[str, Any]]:
@@ -153,7 +158,12 @@ class Native:
             assert response.status_code == 200
             assert response.headers["content-type"] == "text/event-stream; charset=utf-8"
             lines = [line async for line in response.aiter_lines() if line]
-        return [json.loads(line.removeprefix("data: ")) for line in lines if not line.startswith(":")]
+        events = [json.loads(line.removeprefix("data: ")) for line in lines if not line.startswith(":")]
+        told = operations(registers=False)[f"/v1/inference/{route}", "post"].chunk
+        for event in events:
+            if told is not None and "error" not in event:
+                told.model_validate(event, strict=True)
+        return events
 
 
 @asynccontextmanager

@@ -33,42 +33,6 @@ async def test_an_answer_has_content_reason_and_the_engines_count_of_tokens(stac
     assert stack.script.asked[-1].path == "/v1/completions"
 
 
-async def test_without_sampling_params_the_likeliest_is_taken_as_long_as_the_context_has_room(stack: Native) -> None:
-    await stack.post("completion", {"content": "x"})
-    assert stack.script.last == {
-        "model": "one",
-        "prompt": "x",
-        "temperature": 0.0,
-        "top_p": 1.0,
-        "top_k": 0,
-        "min_p": 0.0,
-        "repetition_penalty": 1.0,
-        "max_tokens": None,
-    }
-
-
-@pytest.mark.parametrize(
-    ("strategy", "asked"),
-    [
-        ({"type": "greedy"}, {"temperature": 0.0, "top_p": 1.0, "top_k": 0}),
-        ({"type": "top_p", "temperature": 0.7, "top_p": 0.9}, {"temperature": 0.7, "top_p": 0.9, "top_k": 0}),
-        ({"type": "top_p", "temperature": None}, {"temperature": 1.0, "top_p": 0.95, "top_k": 0}),
-        ({"type": "top_k", "top_k": 40}, {"temperature": 1.0, "top_p": 1.0, "top_k": 40}),
-    ],
-)
-async def test_each_strategy_sets_all_that_decides_on_a_token(
-    stack: Native, strategy: dict[str, Any], asked: dict[str, float]
-) -> None:
-    await stack.post("completion", {"content": "x", "sampling_params": {"strategy": strategy}})
-    assert {name: stack.script.last[name] for name in asked} == asked
-
-
-async def test_limits_penalty_and_stops_reach_the_engine(stack: Native) -> None:
-    params = {"max_tokens": 7, "repetition_penalty": 1.2, "stop": ["1963", "\n"]}
-    await stack.post("completion", {"content": "x", "sampling_params": params})
-    assert {name: stack.script.last[name] for name in params} == params
-
-
 @pytest.mark.parametrize(
     ("change", "field"),
     [

@@ -77,6 +77,44 @@ async def test_a_tools_parameters_become_a_json_schema(stack: Native) -> None:
     ]
 
 
+LIMITED: dict[str, Any] = {
+    "unit": {"param_type": "str", "title": "Unit", "enum": ["C", "F"]},
+    "hours": {"param_type": "list", "items": {"type": "integer", "minimum": 0}},
+    "place": {"param_type": "object", "properties": {"town": {"type": "string"}}},
+}
+
+
+async def test_what_a_parameter_s_values_are_held_to_reaches_the_engine(stack: Native) -> None:
+    await ask(stack, tools=[{"tool_name": "f", "parameters": LIMITED}])
+    assert stack.script.last["tools"][0]["function"]["parameters"]["properties"] == {
+        "unit": {"type": "string", "title": "Unit", "enum": ["C", "F"]},
+        "hours": {"type": "array", "items": {"type": "integer", "minimum": 0}},
+        "place": {"type": "object", "properties": {"town": {"type": "string"}}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("tool", "field"),
+    [
+        ({"strict": True}, "strict"),
+        ({"input_schema": {"type": "object"}}, "input_schema"),
+        ({"parameters": {"a": {"param_type": "int", "minimum": 1}}}, "minimum"),
+        ({"parameters": {"a": {"param_type": "str", "enum": []}}}, "enum"),
+        ({"parameters": {"a": {"param_type": "str", "items": {"type": "string"}}}}, "tools[0].parameters.a.items"),
+        ({"parameters": {"a": {"param_type": "list[int]", "items": {}}}}, "tools[0].parameters.a.items"),
+        ({"parameters": {"a": {"param_type": "list", "properties": {}}}}, "tools[0].parameters.a.properties"),
+    ],
+)
+async def test_a_member_of_a_tool_that_would_have_no_effect_is_refused_by_name(
+    stack: Native, tool: dict[str, Any], field: str
+) -> None:
+    status, body = await ask(stack, tools=[{"tool_name": "f", **tool}])
+    assert status == 400
+    found = body.get("detail") or [part for error in body["error"]["detail"]["errors"] for part in error["loc"]]
+    assert field in found
+    assert not stack.script.asked
+
+
 @pytest.mark.parametrize("choice", ["required", "get_weather"])
 async def test_the_arguments_of_a_forced_call_are_held_to_their_schema(stack: Native, choice: str) -> None:
     await ask(stack, tool_config={"tool_choice": choice})

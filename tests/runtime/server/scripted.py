@@ -75,13 +75,11 @@ class ScriptedEngine:
         return frozenset({128008})
 
     def document(self) -> Mapping[str, object]:
-        return {
-            "paths": {
-                "/v1/chat/completions": {"post": {}, "get": {}},
-                "/invocations": {"post": {}},
-                "/metrics": {"get": {}},
-            }
-        }
+        # As the engine's own, it does not tell of what is mounted, such as /metrics.
+        asked = {"post": {"operationId": "ask", "responses": {"200": {"description": ""}}}}
+        told = {"get": {"operationId": "tell", "responses": {"200": {"description": ""}}}}
+        found = {path: asked for path in self.paths - {"/metrics", "/version", "/v1/models"}}
+        return {"paths": {**found, "/version": told, "/v1/models": told, "/health": told}}
 
     @property
     def control_tokens(self) -> frozenset[str]:

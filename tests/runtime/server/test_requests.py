@@ -104,18 +104,3 @@ async def test_a_websocket_is_refused(server: Running) -> None:
     }
     answer: httpx.Response = await server.client.get("/v1/chat/completions", headers=upgrade)
     assert answer.status_code >= 400
-
-
-@pytest.mark.parametrize("keys", [False, True])
-async def test_the_document_tells_of_what_is_served_and_of_nothing_else(tmp_path: Path, keys: bool) -> None:
-    (tmp_path / "keys").write_text("k")
-    extra = ["--api-key-file", str(tmp_path / "keys")] if keys else []
-    async with running(options_for(tmp_path, extra)) as server:
-        answer = await server.client.get("/openapi.json", headers={"authorization": "Bearer k"})
-        found = answer.json()
-        assert {path: set(methods) for path, methods in found["paths"].items()} == {
-            "/v1/chat/completions": {"post"},
-            "/metrics": {"get"},
-        }
-        assert ("security" in found) == keys
-        assert found["paths"]["/metrics"]["get"] == ({"security": []} if keys else {})

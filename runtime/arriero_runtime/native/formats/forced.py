@@ -1,14 +1,20 @@
 """A choice of tools that the answer has to follow, as a constraint for the engine."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from arriero_runtime.native.formats.written import BUILT_IN
+from arriero_runtime.native.formats.written import BUILT_IN, as_json, literal
 
 Function = Mapping[str, Any]
 """Name, description and parameters (JSON schema), as the OpenAI API has them."""
-_TYPES: Final = {"string": "text", "integer": "int", "number": "number", "boolean": "bool", "array": "list"}
+_TYPES: Final = {
+    "string": "text",
+    "integer": "int",
+    "number": "number",
+    "boolean": "bool",
+    "array": "list",
+    "object": "dict",
+}
 """Type of a parameter → rule of the grammar."""
 _COMMON: Final = r"""
 text ::= "\"" char* "\""
@@ -75,11 +81,17 @@ def _arguments(schema: Mapping[str, Any], python: bool) -> list[str]:
 
 
 def _argument(key: str, schema: Mapping[str, Any], python: bool) -> str:
-    rule = _TYPES.get(schema.get("type", ""), "value")
-    if schema.get("type") == "object":
-        rule = "dict"
-    return f"{_quoted(f'{key}=' if python else f'{json.dumps(key, ensure_ascii=False)}: ')} {rule}"
+    return f"{_quoted(f'{key}=' if python else f'{as_json(key)}: ')} {_rule(schema, python)}"
+
+
+def _rule(schema: Mapping[str, Any], python: bool) -> str:
+    if values := schema.get("enum"):
+        return f"({' | '.join(_quoted(literal(value) if python else as_json(value)) for value in values)})"
+    if schema.get("type") == "array" and isinstance(items := schema.get("items"), dict):
+        one = _rule(items, python)
+        return f'("[" ({one} (", " {one})*)? "]")'
+    return _TYPES.get(str(schema.get("type", "")), "value")
 
 
 def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    return as_json(text)

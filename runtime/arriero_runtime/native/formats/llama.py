@@ -1,7 +1,7 @@
 """Llama Stack's prompts for the model that is served: which family it is of, and what is asked of the engine."""
 
 import datetime
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from arriero_api import llama_names
@@ -11,6 +11,7 @@ from arriero_runtime.native.errors import invalid
 from arriero_runtime.native.formats import answer, forced, laying, prompts
 from arriero_runtime.native.formats.frames import LLAMA_4, Frame, Turn, frame_of
 from arriero_runtime.native.sampling import form as response_form
+from arriero_runtime.server import grammars
 
 NAME: Final = "LlamaStack"
 """`chatFormat` of the resource, `--chat-format` of the runtime."""
@@ -49,6 +50,7 @@ class LlamaChat:
             if constraint:
                 raise invalid("response_format", "is not possible where a tool must be called")
             chosen = [one for one in offer.functions if offer.choice in ("required", one["name"])]
+            _must_be_short(chosen)
             constraint = {"structured_outputs": forced.constraint(chosen, shape)}
         return {
             "prompt": self._frame.prompt(turns),
@@ -62,6 +64,13 @@ class LlamaChat:
         """The translator of one answer."""
         layout = self._frame.layout
         return answer.Stream(offered, message_ends, self._frame.tag, (layout.tag, layout.tag_end))
+
+
+def _must_be_short(functions: Sequence[Mapping[str, Any]]) -> None:
+    """Before a grammar is made of them, which may be longer by far. Raises Refused."""
+    schemas = [function["parameters"] for function in functions]
+    if fault := grammars.fault({"structured_outputs": {"json": {"anyOf": schemas}}}):
+        raise invalid("tools", fault[1])
 
 
 def _frame(tokens: Tokens | None, repository: str) -> Frame:

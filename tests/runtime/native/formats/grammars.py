@@ -11,7 +11,13 @@ FUNCTION = {
     "name": "get-weather",
     "parameters": {
         "type": "object",
-        "properties": {"place": {"type": "string"}, "days": {"type": "integer"}, "hours": {"type": "array"}},
+        "properties": {
+            "place": {"type": "string"},
+            "days": {"type": "integer"},
+            "hours": {"type": "array"},
+            "unit": {"type": "string", "enum": ["C", "F"]},
+            "years": {"type": "array", "items": {"type": "integer"}},
+        },
         "required": ["place"],
     },
 }
@@ -26,15 +32,26 @@ GOOD = {
         '[get-weather(place="Rome \\"x\\" é")]',
         '[get-weather(place="R", days=-2, hours=[1, 2.5, {"a": None}]), now()]',
         '[brave_search.call(query="x")]',
+        '[get-weather(place="R", unit="F", years=[1999, 2000])]',
     ],
     "function_tag": [
         '<function=get-weather>{"place": "Rome", "hours": [1, true, null]}</function>',
         "<function=now>{}</function>",
+        '<function=get-weather>{"place": "R", "unit": "C", "years": []}</function>',
         '<function=brave_search>{"query": "x"}</function>',
     ],
 }
 BAD = {
-    "python_list": ["[]", "[get-weather()]", '[get-weather(place="R", days="2")]', "[rm()]", "words", "[now()] more"],
+    "python_list": [
+        "[]",
+        "[get-weather()]",
+        '[get-weather(place="R", days="2")]',
+        "[rm()]",
+        "words",
+        "[now()] more",
+        '[get-weather(place="R", unit="K")]',
+        '[get-weather(place="R", years=["x"])]',
+    ],
     "function_tag": ["<function=rm>{}</function>", '<function=get-weather>{"days": 1}</function>', "words", "{}"],
 }
 

@@ -38,12 +38,12 @@ def test_json_calls_are_held_to_the_schemas_of_their_arguments() -> None:
     [
         (
             "python_list",
-            'f0 ::= "get-weather(" "place=" text (", " "days=" int)? (", " "hours=" list)? ")"',
+            'f0 ::= "get-weather(" "place=" text (", " "days=" int)? (", " "hours=" ("[" (int (", " int)*)? "]"))? ")"',
         ),
         (
             "function_tag",
             'f0 ::= "<function=get-weather>{" "\\"place\\": " text (", " "\\"days\\": " int)? '
-            '(", " "\\"hours\\": " list)? "}</function>"',
+            '(", " "\\"hours\\": " ("[" (int (", " int)*)? "]"))? "}</function>"',
         ),
     ],
 )
@@ -59,6 +59,17 @@ def test_arguments_that_are_all_optional_may_be_left_out() -> None:
     grammar = constraint([function, BARE], "python_list")["grammar"]
     assert 'f0 ::= "f(" ("a=" int (", " "b=" bool)? | "b=" bool)? ")"' in grammar
     assert 'f1 ::= "now(" ")"' in grammar
+
+
+def test_an_argument_of_which_the_values_are_told_has_one_of_them() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"on": {"type": "boolean", "enum": [True, "é", None]}},
+        "required": ["on"],
+    }
+    function = {"name": "f", "parameters": schema}
+    assert 'f0 ::= "f(" "on=" ("True" | "\\"é\\"" | "None") ")"' in constraint([function], "python_list")["grammar"]
+    assert '"\\"on\\": " ("true" | "\\"é\\"" | "null")' in constraint([function], "function_tag")["grammar"]
 
 
 @pytest.mark.full
