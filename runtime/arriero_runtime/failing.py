@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 
-from arriero_api import reasons
 from arriero_api.contract import Failure, Phase
-from arriero_runtime import hiding
+from arriero_runtime import hiding, wording
 
 
 class StartError(Exception):
@@ -20,8 +19,9 @@ def failure(
 ) -> Failure:
     """A failure of the catalogue: its remedy where none is given; no secret that this process knows is in it. Raises
     KeyError for an unknown reason."""
-    known = reasons.reason(reason)
-    return hiding.failure(Failure(known.name, message, remedy or known.remedy, phase, details or {}))
+    known = wording.remedy(reason)
+    words, advice = wording.fit(message), wording.fit(remedy) or known
+    return hiding.failure(Failure(reason, words, advice, phase, details or {}))
 
 
 def start_error(

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Final
 
 from arriero_api.contract import Failure, Phase
-from arriero_api.reasons import reason
 from arriero_api.scrub import scrubbed
+from arriero_runtime import wording
 from arriero_runtime.diagnosis.causes import ENGINE, EVERYWHERE, Cause, Causes
 from arriero_runtime.diagnosis.kinds import KINDS, Kind
 
@@ -22,7 +22,7 @@ _VALUE_ERROR: Final = re.compile(r"\s*Value error, (?P<text>.*?)(?: \[type=|$)",
 
 def make_failure(name: str, message: str, **details: str | int) -> Failure:
     """A failure of the catalogue's reason `name`, with the catalogue's remedy."""
-    return Failure(name, shorten(_sentence(message)), reason(name).remedy, Phase.FAILED, details)
+    return Failure(name, shorten(_sentence(wording.fit(message))), wording.remedy(name), Phase.FAILED, details)
 
 
 def _sentence(message: str) -> str:
@@ -102,4 +102,4 @@ def _known(kind: Kind, matched: re.Match[str]) -> Failure:
         text = value if fixed else groups[name]
         details[key] = int(text) if text.isdigit() else text
     found = make_failure(kind.reason, kind.message.format_map(groups), **details)
-    return replace(found, remedy=kind.remedy) if kind.remedy else found
+    return replace(found, remedy=wording.fit(kind.remedy)) if kind.remedy else found

@@ -233,8 +233,8 @@ KINDS: Final[tuple[Kind, ...]] = (
         "EngineFailed",
         r"Timed out waiting for engine core processes to start.*?Waited (?P<seconds>\d+) ?s",
         "The engine was not loaded within {seconds} seconds, the value of VLLM_ENGINE_READY_TIMEOUT_S in "
-        "spec.engine.env; raise it, or leave it out: then spec.rollout.progressDeadlineSeconds alone says how long a "
-        "load may take",
+        "spec.engine.env; raise it, or leave it out: a load may then take as long as "
+        "spec.rollout.progressDeadlineSeconds says",
         {"seconds": "readyTimeoutSeconds"},
     ),
     # The source, where the engine itself asks it

@@ -8,7 +8,7 @@ import sys
 from typing import Final
 
 from arriero_api.contract import Failure
-from arriero_runtime import cli
+from arriero_runtime import cli, wording
 from arriero_runtime.channel import Channel
 from arriero_runtime.messages import Failed
 from arriero_runtime.server import log
@@ -20,6 +20,7 @@ def main() -> int:
     """The exit code; what went wrong has been told to the supervisor by then."""
     log.begin()
     options = cli.parse(sys.argv[1:])
+    wording.choose(alone=options.allow_registration)
     channel = Channel.from_environment()
     from arriero_runtime.server import environment
 

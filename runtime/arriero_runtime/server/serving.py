@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from arriero_api.contract import ContractError, Failure, Phase, RuntimeStatus
 from arriero_api.pod import ENGINE_STOP_SECONDS
-from arriero_runtime import registrations
+from arriero_runtime import registrations, wording
 from arriero_runtime.channel import Channel
 from arriero_runtime.cli import ServeOptions
 from arriero_runtime.engine.protocol import Engine, EngineLoader
@@ -41,6 +41,7 @@ class Serving:
     """One server. `channel` is None where no supervisor has started it."""
 
     def __init__(self, options: ServeOptions, loader: EngineLoader, channel: Channel | None) -> None:
+        wording.choose(alone=options.allow_registration)
         self._options = options
         self._channel = channel
         self.life = LifeCycle(self._tell)

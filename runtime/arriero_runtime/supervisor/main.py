@@ -10,6 +10,7 @@ from dataclasses import replace
 from arriero_api import pod
 from arriero_api.contract import Failure, Phase, Shutdown
 from arriero_api.scrub import scrubbed, secret_values
+from arriero_runtime import wording
 from arriero_runtime.cli import ServeOptions, UsageError, parse, termination_log
 from arriero_runtime.diagnosis import Diagnosis, make_failure
 from arriero_runtime.messages import Told
@@ -70,6 +71,7 @@ class Container:
     """Owns everything that lives as long as the process."""
 
     def __init__(self, options: ServeOptions, settings: Settings, signals: Signals) -> None:
+        wording.choose(alone=options.allow_registration)
         self._options = options
         self._settings = settings
         self._signals = signals

@@ -12,7 +12,7 @@ from typing import TypeVar
 import httpx
 
 from arriero_api.contract import Failure, NameKind, Phase, Registration, Registrations, RuntimeStatus
-from arriero_runtime import cli
+from arriero_runtime import cli, wording
 from arriero_runtime.channel import Channel, pair
 from arriero_runtime.messages import Message, Status
 from arriero_runtime.server.cause import Cause
@@ -174,6 +174,7 @@ async def running(
         server.serving.stop()
         await asyncio.wait_for(task, 20)
         await server.close()
+        wording.choose(alone=False)
 
 
 def error_of(response: httpx.Response) -> dict[str, object]:

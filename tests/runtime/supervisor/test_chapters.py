@@ -70,3 +70,11 @@ def test_a_killed_engine_is_told_before_what_its_log_says() -> None:
         chapters.feed(LINE)
         chapters.feed(f"2026-01-31 12:00:00,000 INFO x: {LOG_MARK} {number}")
     assert [(one.number, one.failure and one.failure.reason) for one in told] == [(1, "OOMKilled"), (2, "EngineFailed")]
+
+
+def test_where_clients_register_models_the_remedy_is_for_them(start: Starter) -> None:
+    supervised = start("says_unknown_but_logs_the_cause", args="--allow-registration", last_words=1)
+    supervised.ended()
+    found = supervised.failure()
+    assert found is not None
+    assert (found.reason, found.remedy) == ("SharedMemoryTooSmall", "Make /dev/shm larger.")

@@ -8,6 +8,8 @@ from typing import Final, NoReturn
 from arriero_api import owned_flags
 from arriero_api.contract import Phase
 from arriero_runtime.engine.vllm.explain import explained
+from arriero_runtime import wording
+from arriero_runtime.engine.vllm import meant
 from arriero_runtime.engine.vllm.wishes import Wishes
 from arriero_runtime.failing import StartError, start_error
 
@@ -22,6 +24,8 @@ def refuse_owned(flags: Sequence[str]) -> None:
     if "enable-lora" not in counts:
         advice |= dict.fromkeys(owned_flags.LORA_ONLY, "adapters are off, so it would have no effect; remove it")
     refused = [
+    if wording.is_alone():
+        advice |= dict.fromkeys(owned_flags.WRITTEN, "it is there twice; remove one of them")
         f"--{name} cannot be set: {advice[name]}"
         for name, count in counts.items()
         if name in advice and (name not in owned_flags.WRITTEN or count > 1)
