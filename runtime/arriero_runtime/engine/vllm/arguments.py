@@ -9,7 +9,6 @@ from arriero_api import owned_flags
 from arriero_api.contract import Phase
 from arriero_runtime.engine.vllm.explain import explained
 from arriero_runtime import wording
-from arriero_runtime.engine.vllm import meant
 from arriero_runtime.engine.vllm.wishes import Wishes
 from arriero_runtime.failing import StartError, start_error
 
