@@ -1,5 +1,6 @@
 """API keys: who is let in, what a change of the file does, and that nobody ever sees one."""
 
+import hmac
 import json
 import logging
 from collections.abc import AsyncIterator
@@ -62,6 +63,23 @@ def test_only_a_whole_key_as_a_bearer_token_is_let_in(file: Path) -> None:
         assert not asked(keys, wrong), wrong
     assert not asked(keys)
     assert not asked(keys, f"Bearer {KEY}", "Bearer other"), "which of two is meant is anybody's guess"
+
+
+@pytest.mark.parametrize("given", [f"Bearer {KEY}", "Bearer other", "Bearer sk", "Basic x", ""])
+def test_every_key_is_compared_in_constant_time_whatever_is_given(
+    file: Path, given: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    swap(file, f"{KEY}\nsecond\nthird\n")
+    keys = Keys(file)
+    compared: list[tuple[int, int]] = []
+
+    def compare(one: bytes, other: bytes) -> bool:
+        compared.append((len(one), len(other)))
+        return one == other
+
+    monkeypatch.setattr(hmac, "compare_digest", compare)
+    assert asked(keys, given) == given.endswith(KEY)
+    assert compared == [(32, 32)] * 3, "all of them, by digests of one length"
 
 
 def test_a_change_counts_from_the_next_request_on(file: Path) -> None:
