@@ -61,7 +61,8 @@ async def watch(
             _handler(kind, cache, enqueue, watched)
         )
     kopf.on.login(id="login", registry=registry)(_login(credentials, watches))
-    await kopf.operator(
+    before = asyncio.all_tasks()
+    tasks = await kopf.spawn_tasks(
         registry=registry,
         settings=_settings(cache.selector),
         standalone=True,
@@ -70,6 +71,12 @@ async def watch(
         stop_flag=stop,
         ready_flag=ready,
     )
+    done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in done:
+        # Kopf would end the other watches first, whose requests wait for a login that does not come any more.
+        if not task.cancelled() and (error := task.exception()) is not None:
+            raise error
+    await kopf.run_tasks(tasks, ignored=before)
 
 
 def take(kind: Kind, event_type: str | None, obj: Object, cache: Cache) -> Key | None:

@@ -12,7 +12,8 @@ _REVIEWS: Final = "selfsubjectaccessreviews"
 
 @dataclass(frozen=True)
 class Seen:
-    """One request as the API server reads it; `namespace`, `name` and `subresource` may be empty."""
+    """One request as the API server reads it; `namespace`, `name` and `subresource` may be empty. `continued`: it asks
+    for a further page of a list."""
 
     method: str
     path: str
@@ -22,6 +23,7 @@ class Seen:
     name: str
     subresource: str
     body: bytes
+    continued: bool = False
 
     @classmethod
     def of(cls, method: str, path: str, query: Mapping[str, str], body: bytes) -> "Seen":
@@ -32,7 +34,8 @@ class Seen:
         if rest[:1] == ["namespaces"] and len(rest) > 2:
             namespace, rest = rest[1], rest[2:]
         resource, name, subresource = [*rest, "", "", ""][:3]
-        return cls(method, path, query.get("watch") == "true", resource, namespace, name, subresource, body)
+        watch, continued = query.get("watch") == "true", bool(query.get("continue"))
+        return cls(method, path, watch, resource, namespace, name, subresource, body, continued)
 
     @property
     def write(self) -> bool:

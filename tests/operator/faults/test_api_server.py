@@ -21,6 +21,13 @@ BROKEN = status(503, "ServiceUnavailable", "etcdserver: leader changed")
 TIMED_OUT = status(500, "InternalError", "etcdserver: request timed out")
 CONFLICT = status(409, "Conflict", "the object has been modified; please apply your changes to the latest version")
 
+EXPIRED = status(410, "Expired", "The provided continue parameter is too old to display a consistent list result.")
+
+
+def further_page_of_services(seen: Seen) -> bool:
+    """A further page of a list, of which Kopf asks for one object each."""
+    return seen.continued and seen.resource == "services"
+
 
 def short(seen: Seen) -> bool:
     """A request that is answered at once."""
@@ -181,6 +188,32 @@ def test_a_watch_that_has_fallen_silent_is_begun_anew_and_misses_nothing(
         watches.silence()
         kubectl.apply(model("tiny"))
         until(kubectl, "tiny", "Ready", "True", "Ready", timeout=20)
+
+
+def test_a_list_of_which_a_page_expires_ends_the_process_which_comes_back_with_nothing_lost(
+    behind: MakeBehind, way: Proxy, kubectl: Kubectl
+) -> None:
+    operator = behind(tuned={"edge.PAGE": 1})
+    for name in ("one", "two", "three"):
+        kubectl.apply(model(name))
+    for name in ("one", "two", "three"):
+        until(kubectl, name, "Ready", "True", "Ready", timeout=30)
+    uids = {one["metadata"]["uid"] for one in kubectl.items("deployments")}
+    operator.stop()
+    patch_spec(kubectl, "one", {"replicas": 2})
+    kubectl.run("delete", "service", "three")
+    with way.fault(times(1, further_page_of_services, EXPIRED)):
+        operator.start()
+        eventually(operator.has_ended, 30)
+        assert "continue parameter is too old" in critical(operator)[-1]
+        operator.start()  # as the kubelet does
+        operator.wait_ready()
+    eventually(lambda: kubectl.json("get", "deployment", "one")["spec"]["replicas"] == 2)
+    eventually(lambda: kubectl.exists("service", "three"))
+    serve(kubectl, "four")
+    assert uids < {one["metadata"]["uid"] for one in kubectl.items("deployments")}
+    assert len(kubectl.items("services", "app.kubernetes.io/managed-by=arriero")) == 4
+    assert not operator.has_ended()
 
 
 @pytest.mark.full

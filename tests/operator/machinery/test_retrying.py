@@ -9,12 +9,14 @@ import pytest
 import yaml
 from aiohttp import web
 
+from arriero_operator.cache import Cache
 from arriero_operator.kube import adapter, retrying
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.credentials import Credentials, CredentialsError
 from arriero_operator.kube.errors import KubeError, Throttled, Unavailable
 from arriero_operator.kube.protocol import CONFIG_MAPS, Object
 from arriero_operator.kube.retrying import Failure, wait_before_retry
+from tests.operator.machinery.objects import make
 
 OBJECT: Object = {"metadata": {"namespace": "n", "name": "a"}}
 
@@ -148,6 +150,30 @@ async def test_a_list_of_which_a_page_has_expired_is_had_in_one_piece_and_no_obj
     assert [one["metadata"]["name"] for one in found] == ["b", "c", "d"]
     limit = {"labelSelector": "team=nlp", "limit": str(adapter.PAGE)}
     assert queries == [limit, limit | {"continue": "two"}, {"labelSelector": "team=nlp"}]
+
+
+@pytest.mark.parametrize("vanished", ["a", "b"])
+async def test_after_an_expired_page_all_is_handed_on_anew_and_the_cache_has_each_object_once(
+    start: Start, vanished: str
+) -> None:
+    pages = iter([["a", "b"], None, [one for one in "abcd" if one != vanished]])
+
+    class Paged(FakeApi):
+        async def answer(self, request: web.Request) -> web.Response:
+            if (names := next(pages)) is None:
+                return web.json_response({}, status=410)
+            items = [make(CONFIG_MAPS, name, 1) for name in names]
+            more = "" if "d" in names else "two"
+            return web.json_response({"metadata": {"continue": more}, "items": items})
+
+    cache, told = Cache(), list[str]()
+    async for obj in (await start(Paged())).each(CONFIG_MAPS, "team"):
+        told.append(obj["metadata"]["name"])
+        cache.put(CONFIG_MAPS, obj)
+        if told == ["a", "b"]:  # the watch, which has begun before the list, tells of the end
+            cache.drop(CONFIG_MAPS, "team", vanished, f"ConfigMap-{vanished}", "9")
+    assert told == ["a", "b", *(one for one in "abcd" if one != vanished)]
+    assert sorted(one["metadata"]["name"] for one in cache.all(CONFIG_MAPS)) == sorted(set("abcd") - {vanished})
 
 
 async def test_objects_are_handed_on_before_the_next_page_is_asked_for(start: Start) -> None:
