@@ -16,7 +16,7 @@ from typing import Final, Protocol
 
 from arriero_operator.keys import Key
 from arriero_operator.lines import Waiting
-from arriero_operator.slots import SLOW, Slots
+from arriero_operator.slots import Slots
 
 _log = logging.getLogger(__name__)
 
@@ -166,7 +166,7 @@ class Queue:
         task = asyncio.create_task(self._work(key), name=f"reconcile {key[0]}/{key[1]}")
         self._tasks.add(task)
         task.add_done_callback(self._ended)
-        slow = loop.call_later(SLOW, self._overstays, key)
+        slow = loop.call_later(self._slots.patience, self._overstays, key)
         task.add_done_callback(lambda _: slow.cancel())
 
     def _overstays(self, key: Key) -> None:

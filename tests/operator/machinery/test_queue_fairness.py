@@ -72,7 +72,37 @@ def test_twice_as_many_models_that_hang_as_there_are_workers_delay_another_by_se
         await asyncio.sleep(1)
 
     play(work, script)
-    assert work.times(CHANGED) == [2 * SLOW, LONGEST_RUN * 4.5]
+    assert work.times(CHANGED) == [1.5 * SLOW, LONGEST_RUN * 4.5]
+
+
+def test_two_hundred_models_that_hang_for_the_first_time_at_the_same_moment_delay_another_by_seconds() -> None:
+    work = Work(slow=30)
+
+    async def script(queue: Queue) -> None:
+        for key in many(200):
+            queue.add(key)
+        await asyncio.sleep(0.01)
+        queue.add(CHANGED)
+        await asyncio.sleep(60)
+
+    play(work, script)
+    assert work.times(CHANGED)[0] <= 5
+
+
+def test_models_that_only_need_more_than_their_time_beside_slow_ones_are_not_taken_for_slow() -> None:
+    work = Work(slow=30, quick=0.5 * SLOW)
+
+    async def script(queue: Queue) -> None:
+        for key in (*many(40), *many(40, "quick")):
+            queue.add(key)
+        await asyncio.sleep(200)
+        work.most_at_once.clear()
+        for key in many(40, "quick"):
+            queue.add(key)
+        await asyncio.sleep(60)
+
+    play(work, script)
+    assert work.most_at_once["quick"] == WORKERS
 
 
 def test_however_many_models_are_known_to_be_slow_they_leave_the_workers_to_the_others() -> None:
