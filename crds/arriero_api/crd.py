@@ -108,6 +108,8 @@ def structural(node: Json, definitions: Mapping[str, Json], path: str) -> Json:
     if node.get("x-kubernetes-int-or-string"):
         return {**_copied(node), "x-kubernetes-int-or-string": True, **_extensions(node)}
     out = {**_copied(node), **_extensions(node)}
+    if path.startswith(".spec.") and "default" in out and node.get("type") != "object":
+        out["description"] = f"{out['description']} Default: {_in_words(out['default'])}."
     match node.get("type"):
         case "object":
             _add_object(out, node, definitions, path)
@@ -152,6 +154,11 @@ def _resolved(node: Json, definitions: Mapping[str, Json]) -> Json:
             node = {**choices[0], **{k: v for k, v in node.items() if k != "anyOf"}}
         else:
             return node
+
+
+def _in_words(default: Any) -> str:
+    """`kubectl explain` tells the description, and not the default."""
+    return str(default).lower() if isinstance(default, bool) else str(default)
 
 
 def _copied(node: Json) -> Json:

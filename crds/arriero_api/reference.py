@@ -88,6 +88,4 @@ def _type(node: Json) -> str:
         kind = f"list of {_type(node['items'])}"
     if "additionalProperties" in node:
         kind = f"map of {_type(node['additionalProperties'])}"
-    if "default" in node and kind != "object":
-        kind += f", default {node['default']}"
     return kind

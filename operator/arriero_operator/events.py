@@ -99,7 +99,9 @@ def _rolled_back(before: Status, after: Status) -> Iterable[Event]:
     was, now = (_condition(status, "UpToDate") for status in (before, after))
     wanted = [(status.get("model") or {}).get("wanted") for status in (before, after)]
     if now.get("reason") == ROLLED_BACK and (was.get("reason") != ROLLED_BACK or wanted[0] != wanted[1]):
-        yield Event(NORMAL, ROLLED_BACK, now["message"], f"{wanted[1]} {_generation(after)}")
+        good = (after.get("model") or {}).get("lastGood") or "the last good one"
+        words = f"From revision {wanted[1]} back to {good}, because of {_ready(after).get('reason')}."
+        yield Event(NORMAL, ROLLED_BACK, words, f"{wanted[1]} {_generation(after)}")
 
 
 def _scaled_down(before: Status, after: Status, tally: Tally) -> Iterable[Event]:

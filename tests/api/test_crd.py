@@ -50,6 +50,13 @@ def test_every_field_of_the_spec_is_described() -> None:
     assert [path for path, node in fields if not node.get("description")] == []
 
 
+def test_every_default_is_told_in_words_as_kubectl_explain_tells_no_others() -> None:
+    fields = {path: node for path, node in _nodes(SCHEMA["properties"]["spec"], "spec") if "default" in node}
+    assert fields["spec.replicas"]["description"].endswith("Default: 1.")
+    assert fields["spec.paused"]["description"].endswith("Default: false.")
+    assert [path for path, node in fields.items() if "efault" not in node["description"]] == []
+
+
 def test_every_list_map_and_string_of_the_spec_has_a_maximum() -> None:
     bounds = {"array": "maxItems", "string": "maxLength"}
     for path, node in _nodes(SCHEMA["properties"]["spec"], "spec"):

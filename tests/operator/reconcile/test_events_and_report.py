@@ -43,11 +43,13 @@ def test_events_of(before: Object, after: Object, reasons: list[str]) -> None:
 
 
 def test_what_happens_again_after_a_retry_is_told_again() -> None:
-    before, after = told("RollingOut"), told("ModelNotFound")
+    before, after = told("RollingOut") | {"model": {"wanted": "b"}}, told("ModelNotFound")
     given_up = {"type": "UpToDate", "status": "False", "reason": "RolledBack", "message": "m"}
-    after["conditions"] = [*after["conditions"], given_up]
+    after |= {"conditions": [*after["conditions"], given_up], "model": {"wanted": "b", "lastGood": "a"}}
     first, same, second = (events.derive(before, after, retry=word) for word in ("", "", "1"))
     assert [event.reason for event in first] == ["RolledBack", "ModelNotFound"]
+    assert first[0].message == "From revision b back to a, because of ModelNotFound."
+    assert first[0].message != first[1].message
     assert first == same
     assert not set(first) & set(second)
 
