@@ -74,8 +74,13 @@ KINDS: Final[tuple[Kind, ...]] = (
     ),
     _kind(
         "InvalidArguments",
-        r"invalid (?P<what>tool call|reasoning) parser: (?P<value>\S+)",
-        "vLLM has no {what} parser {value}: correct --tool-call-parser or --reasoning-parser",
+        r"invalid tool call parser: (?P<value>\S+)",
+        "spec.engine.toolCallParser: vLLM has no tool call parser {value}",
+    ),
+    _kind(
+        "InvalidArguments",
+        r"invalid reasoning parser: (?P<value>\S+)",
+        "spec.engine.reasoningParser: vLLM has no reasoning parser {value}",
     ),
     _kind(
         "InvalidArguments",

@@ -2,13 +2,15 @@
 
 import argparse
 from collections import Counter
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Collection, MutableMapping, Sequence
+from dataclasses import replace
 from typing import Final, NoReturn
 
 from arriero_api import owned_flags
 from arriero_api.contract import Phase
-from arriero_runtime.engine.vllm.explain import explained
 from arriero_runtime import wording
+from arriero_runtime.engine.vllm import meant
+from arriero_runtime.engine.vllm.explain import explained
 from arriero_runtime.engine.vllm.wishes import Wishes
 from arriero_runtime.failing import StartError, start_error
 
@@ -22,9 +24,9 @@ def refuse_owned(flags: Sequence[str]) -> None:
     advice = dict(owned_flags.OWNED_FLAGS)
     if "enable-lora" not in counts:
         advice |= dict.fromkeys(owned_flags.LORA_ONLY, "adapters are off, so it would have no effect; remove it")
-    refused = [
     if wording.is_alone():
         advice |= dict.fromkeys(owned_flags.WRITTEN, "it is there twice; remove one of them")
+    refused = [
         f"--{name} cannot be set: {advice[name]}"
         for name, count in counts.items()
         if name in advice and (name not in owned_flags.WRITTEN or count > 1)
@@ -48,7 +50,7 @@ def parse(flags: Sequence[str], wishes: Wishes) -> argparse.Namespace:
 
     class Parser(FlexibleArgumentParser):  # type: ignore[misc]  # the base is unknown where types are checked
         def error(self, message: str) -> NoReturn:
-            raise unusable(message)
+            raise unusable(message, self._option_string_actions)
 
     try:
         # No abbreviations: they would reach owned flags by another name.
@@ -66,7 +68,7 @@ def parse(flags: Sequence[str], wishes: Wishes) -> argparse.Namespace:
         raise start_error("InvalidArguments", "--help and --version start no model.", Phase.RESOLVING) from error
     except (TypeError, ValueError, KeyError, OSError) as error:
         words = str(error.args[0]) if error.args else str(error)
-        raise start_error("InvalidArguments", words.removeprefix("Error: "), Phase.RESOLVING) from error
+        raise start_error("InvalidArguments", meant.parser(words.removeprefix("Error: ")), Phase.RESOLVING) from error
     wishes.cap(args)
     args.model = _PLACEHOLDER
     args.disable_fastapi_docs = True
@@ -79,9 +81,12 @@ def flag_before_variable(args: argparse.Namespace, environment: MutableMapping[s
         environment.pop(_KV_CACHE_GIB, None)
 
 
-def unusable(message: str) -> StartError:
-    """For an error of the parser's, which may have several lines where a value has a form of its own."""
-    return explained([f"error: {' '.join(message.split())}"], Phase.RESOLVING)
+def unusable(message: str, known: Collection[str] = ()) -> StartError:
+    """For an error of the parser's, which may have several lines where a value has a form of its own. `known` are the
+    flags that there are."""
+    found = explained([f"error: {' '.join(message.split())}"], Phase.RESOLVING).failure
+    question = meant.flags(message, known)
+    return StartError(replace(found, message=f"{found.message} {question}") if question else found)
 
 
 def _refuse_words(args: argparse.Namespace) -> None:
