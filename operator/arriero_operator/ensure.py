@@ -24,7 +24,10 @@ from arriero_operator.kube.protocol import (
     Kube,
     Object,
 )
+from arriero_operator.lost_revisions import LostRevisions
+from arriero_operator.observe import Observed
 from arriero_operator.obstacles import Obstacles
+from arriero_operator.planner import VERSION
 from arriero_operator.registrations import LiveRegistrations
 from arriero_operator.render import children
 from arriero_operator.render.claim import cache_claim
@@ -48,7 +51,12 @@ class Children:
         self._registrations = registrations
         self._applier = Applier(kube, cache)
         self._access = Access(self._applier, cache, settings)
+        self._lost = LostRevisions(kube, cache, self._applier, VERSION)
         self._waited: dict[Key, float] = {}
+
+    async def regain(self, observed: Observed) -> None:
+        """Store a revision again that was lost, before anything is planned. Raises KubeError."""
+        await self._lost.regain(observed)
 
     async def ensure(self, now: Round) -> Outcome:
         """Create, adopt or put right all children. What the API server would not do is told, and in `now.error` where
@@ -135,8 +143,8 @@ class Children:
         scale = Part(labels.MANAGER, children.deployment_scale(owner, replicas, rolling, now.method.annotations))
         template = Part(
             labels.TEMPLATE_MANAGER,
-            children.deployment_template(owner, revision.template),
-            opening=children.deployment_whole(owner, replicas, rolling, revision.template),
+            children.deployment_template(owner, revision.template, revision.inputs),
+            opening=children.deployment_whole(owner, replicas, rolling, revision.template, revision.inputs),
         )
         # A new template must not begin to roll by another strategy, nor more replicas start with the old template.
         live = self._cache.get(DEPLOYMENTS, owner.namespace, now.observed.stem)

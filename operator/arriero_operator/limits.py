@@ -59,8 +59,10 @@ class NetworkRules(Strict):
 class Changes(Strict):
     """What follows from changes that no spec tells of.
 
-    `references`: of profiles and of what a spec refers to. `images`: of a profile's image.
+    `references`: of what a spec refers to. `profiles`: of profiles and the hub's endpoint; None: as of `references`.
+    `images`: of a profile's image.
     """
 
     references: Literal["Rollout", "Report"] = "Rollout"
+    profiles: Literal["Rollout", "OneByOne", "Report"] | None = None
     images: Literal["OneByOne", "Report"] = "Report"

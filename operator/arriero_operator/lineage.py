@@ -27,7 +27,8 @@ class Lineage:
     """Of what a revision was made.
 
     `spec` is a hash of the spec's own part of the inputs, `seen` one of the contents that it refers to (empty: none).
-    `changed` and `image` went into the revision's own hash. `retry` is the user's word for another try.
+    `changed` and `image` went into the revision's own hash. `retry` is the user's word for another try. `profile` is a
+    hash of the profile, where the model was moved to it in its turn.
     """
 
     spec: str
@@ -35,6 +36,7 @@ class Lineage:
     changed: str = ""
     image: str = ""
     retry: str = ""
+    profile: str = ""
 
     def to_json(self) -> str:
         """For the annotation."""
@@ -54,13 +56,15 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The wanted revision: that of `inputs`, or the stored one of hash `kept`. `stale`: what it does not follow yet."""
+    """The wanted revision: that of `inputs`, or the stored one of hash `kept`. `stale`: what it does not follow yet;
+    `waits`: it does when it is the model's turn."""
 
     inputs: Inputs
     lineage: Lineage
     kept: str = ""
     stale: str = ""
     stored: bool = field(default=False)
+    waits: bool = False
 
 
 def lineage_of(record: Mapping[str, Any]) -> Lineage | None:
@@ -80,13 +84,15 @@ def spec_hash(spec: Spec) -> str:
 @dataclass(frozen=True, slots=True)
 class Wish:
     """What is known of the spec's side: its inputs as the profile is now, `retry`, the revision that was wanted last
-    (`current`), and whether it is the model's turn to get the profile's image (`rolling`)."""
+    (`current`), and whether it is the model's turn to get the profile's image (`rolling`) or to follow the profile
+    (`moved`: its hash)."""
 
     spec: Spec
     inputs: Inputs
     retry: str
     current: str
     rolling: bool = False
+    moved: str = ""
 
 
 def choose(wish: Wish, seen: Seen, stored: Iterable[Mapping[str, Any]], changes: Changes) -> Choice:
@@ -123,21 +129,28 @@ def _chosen(wish: Wish, line: Lineage) -> Choice:
 
 
 def _kept(wish: Wish, seen: Seen, records: Iterable[Mapping[str, Any]], changes: Changes) -> Choice | None:
-    """The revision that was wanted last, where only things outside of the spec have changed and that is to be told."""
-    if changes.references != "Report" or wish.rolling:
+    """The revision that was wanted last, where only things outside of the spec have changed, and that is to be told or
+    is another model's turn."""
+    rule = changes.profiles or changes.references
+    if wish.rolling or wish.moved or "Rollout" == rule == changes.references:
         return None
     for one in records:
         line = lineage_of(one)
         if _hash(one) == wish.current and line and (line.spec, line.retry) == (spec_hash(wish.spec), wish.retry):
             contents = line.seen != seen.contents
+            profile = _inputs(_fitting(wish, one), line).hash != wish.current
+            if (contents and changes.references == "Rollout") or (profile and rule == "Rollout"):
+                return None
             words = "what the spec refers to has" if contents else "the profile or the hub's endpoint has"
-            return Choice(wish.inputs, line, wish.current, f"{words} changed since the pods were made", stored=True)
+            waits = profile and rule == "OneByOne"
+            stale = f"{words} changed since the pods were made"
+            return Choice(wish.inputs, line, wish.current, stale, stored=True, waits=waits)
     return None
 
 
 def _new(wish: Wish, seen: Seen, records: Iterable[Mapping[str, Any]]) -> Choice:
     image = wish.inputs.default_image if wish.rolling else ""
-    line = Lineage(spec_hash(wish.spec), seen.contents, "", image, wish.retry)
+    line = Lineage(spec_hash(wish.spec), seen.contents, "", image, wish.retry, wish.moved)
     if _inputs(wish, line).hash in {_hash(one) for one in records}:
         salt = f"{seen.contents} {wish.retry}"
         line = replace(line, changed=hashlib.sha256(salt.encode()).hexdigest()[:10])

@@ -10,7 +10,6 @@ from arriero_operator.decide import acceptance, claims
 from arriero_operator.decide.acceptance import Asked
 from arriero_operator.decide.plan import Plan, holding, lost_names, plan
 from arriero_operator.diagnose.failures import failure
-from arriero_operator.imagerolls import ImageRolls
 from arriero_operator.keys import Key
 from arriero_operator.kube.protocol import Kube, Object
 from arriero_operator.lineage import Seen
@@ -23,6 +22,7 @@ from arriero_operator.render.references import CLAIM, CONFIG_MAP, Reference, ref
 from arriero_operator.revisions import hash_of
 from arriero_operator.settings import Settings
 from arriero_operator.trial import AGAIN, Trials
+from arriero_operator.turns import Turns
 
 VERSION: Final = metadata.version("arriero")
 """Recorded in every revision that this operator renders."""
@@ -39,7 +39,7 @@ class Planner:
         self._outside = Outside(kube, settings.reads, changed)
         self.claim_modes = self._outside.claim_modes
         """What `Outside` says of a claim's access modes."""
-        self._rolls = ImageRolls(cache, settings, changed)
+        self._turns = Turns(cache, settings, changed)
         self._trials = Trials(kube)
         self._needed: dict[Key, tuple[str, tuple[Reference, ...]]] = {}
         self._asked: Recent[Key, tuple[tuple[str, int], Asked]] = Recent(_READ)
@@ -47,11 +47,11 @@ class Planner:
     async def plan(self, observed: Observed) -> Plan:
         """Raises KubeError."""
         if observed.misread:
-            self._rolls.passed(observed.key)
+            self._turns.passed(observed.key)
             return self._misread(observed)
         asked = self._read(observed)
         if asked.inputs is None or asked.refused is not None:
-            self._rolls.passed(observed.key)
+            self._turns.passed(observed.key)
             return self._planned(observed, asked, Seen())
         needed = (*self._references(observed, asked), *credentials.needed(observed.spec))
         seen = await self._outside.look(observed.key, needed, observed.spec.replicas)
@@ -81,7 +81,7 @@ class Planner:
         """The model is gone."""
         self._outside.forget(key)
         self._trials.forget(key)
-        self._rolls.passed(key)
+        self._turns.passed(key)
         self._needed.pop(key, None)
         self._asked.drop(key)
 
@@ -96,21 +96,23 @@ class Planner:
         self._asked.put(observed.key, (version, found))
         return found
 
-    def _planned(self, observed: Observed, asked: Asked, seen: Seen, *, rolling: bool = False) -> Plan:
+    def _planned(self, observed: Observed, asked: Asked, seen: Seen, *, rolling: bool = False, moved: str = "") -> Plan:
         rivals = self._rivals(observed, claims.wanted_names(observed.owner.name, asked.spec))
         stored = revisions_of(self._cache, observed)
-        return plan(observed.owner, observed.model, asked, rivals, stored, VERSION, seen, rolling)
+        return plan(observed.owner, observed.model, asked, rivals, stored, VERSION, seen, rolling, moved)
 
     def _rolling(self, observed: Observed, asked: Asked, seen: Seen, found: Plan) -> Plan:
-        """The same with the profile's image, where it is the model's turn."""
-        if self._settings.changes.images != "OneByOne" or asked.inputs is None:
+        """The same with the profile as it is now, or with its image, where it is the model's turn."""
+        if asked.inputs is None or asked.profile is None:
             return found
-        if not found.outdated or found.refused is not None or observed.spec.paused:
-            self._rolls.passed(observed.key)
+        rolls = self._settings.changes.images == "OneByOne" and bool(found.outdated)
+        if not (rolls or found.waits) or found.refused is not None or observed.spec.paused:
+            self._turns.passed(observed.key)
             return found
-        if not self._rolls.may(observed.key, asked.inputs.default_image):
+        moved = self._turns.mark(asked.profile.name) if found.waits else ""
+        if not self._turns.may(observed.key, moved or asked.inputs.default_image):
             return found
-        return self._planned(observed, asked, seen, rolling=True)
+        return self._planned(observed, asked, seen, rolling=not moved, moved=moved)
 
     async def _tried(self, observed: Observed, found: Plan) -> Plan:
         """Refused, where the API server does not take the pods of a new revision."""

@@ -98,6 +98,8 @@ class Reconciler:
         """The plan; where it cannot be made for now, what was accepted last stands."""
         error, moment = None, self._clock()
         try:
+            if not observed.spec.paused:
+                await self._children.regain(observed)
             plan = await self._planner.plan(observed)
         except KubeError as failed:
             plan, error = self._planner.held(observed), failed

@@ -1,13 +1,15 @@
 """Live registrations: the file of names reaches every pod, and each pod proves that it serves by it.
 
 The ConfigMap of the revision is written; then its hash goes onto an annotation of every pod that is older than the
-change, upon which the kubelet refreshes the volume at once. A pod proves it by the hash in its /status, a younger one
-by being ready: it started with the file. A name that is not wanted any more stays in the file until clients have had
+change, upon which the kubelet refreshes the volume at once. A pod proves it by the hash in its /status, which is
+another for each change, also for one that brings back what was there before; a younger one by being ready: it started
+with the file. A name that is not wanted any more stays in the file until clients have had
 the time to learn that from the status (`decide.registered`).
 """
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
@@ -73,7 +75,10 @@ class LiveRegistrations:
         room = self._room(now, revision)
         served = registered.served(self._served(now), self._said(observed), before, now.moment, room)
         served = pins.pinned(served, self._files(observed), observed.pods)
-        content = Registrations(served, (said.commit if said else "") or _reported_commit(observed.pods, revision))
+        commit = (said.commit if said else "") or _reported_commit(observed.pods, revision)
+        content = Registrations(served, commit, said.sequence if said else 0)
+        if text != content.to_json():
+            content = replace(content, sequence=_next(said, stored is not None, now, revision))
         if stored is None:
             return Wanted(revision, content, made="", changed="", fresh=True)
         made, marks = stored["metadata"]["creationTimestamp"], stored["metadata"].get("annotations") or {}
@@ -187,6 +192,18 @@ def older(pod: PodFacts, wanted: Wanted) -> bool:
     if changed is not None:
         return pod.created <= changed + CLOCKS
     return made is None or pod.created < made
+
+
+def _next(said: Registrations | None, there: bool, now: Round, revision: str) -> int:
+    """The number of the next change of a revision's file, of which no earlier one had it.
+
+    Where a file that pods have read is not there any more, or cannot be read, nobody knows its number: seconds are
+    larger than any count.
+    """
+    if said is not None:
+        return said.sequence + 1
+    read = there or any(pod.revision == revision for pod in now.observed.pods)
+    return int(now.moment.timestamp()) if read else 0
 
 
 def _stored(text: str) -> Registrations | None:

@@ -31,6 +31,11 @@ class Revision:
     template: Json
     record: Json
 
+    @property
+    def inputs(self) -> str:
+        """Of what it was made, as its annotation says; empty where it does not."""
+        return str((self.record["metadata"].get("annotations") or {}).get(labels.INPUTS, ""))
+
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
@@ -82,8 +87,7 @@ def recorded(owner: Owner, stored: Iterable[Mapping[str, Any]], revision: str, o
     if known is None:
         return None
     record = children.controller_revision(owner, revision, known.template, known.record["revision"], operator)
-    said = (known.record["metadata"].get("annotations") or {}).get(labels.INPUTS)
-    record["metadata"]["annotations"] |= {labels.INPUTS: said} if said else {}
+    record["metadata"]["annotations"] |= {labels.INPUTS: known.inputs} if known.inputs else {}
     return Revision(revision, known.template, record | {"data": known.record["data"]})
 
 
@@ -95,10 +99,14 @@ def wanted(owner: Owner, choice: Choice, stored: Iterable[Mapping[str, Any]], op
     found = recorded(owner, own, hash_, operator)
     if found is None:
         body = template.pod_template(owner.name, choice.inputs, owner.operator_class)
-        number = 1 + max((int(one.get("revision", 0)) for one in stored), default=0)
-        found = Revision(hash_, body, children.controller_revision(owner, hash_, body, number, operator))
+        found = Revision(hash_, body, children.controller_revision(owner, hash_, body, following(stored), operator))
     found.record["metadata"]["annotations"][labels.INPUTS] = choice.lineage.to_json()
     return found
+
+
+def following(stored: Iterable[Mapping[str, Any]]) -> int:
+    """The number of the next revision."""
+    return 1 + max((int(one.get("revision", 0)) for one in stored), default=0)
 
 
 def stillborn(

@@ -114,4 +114,9 @@ class Round:
 
 def owned(obj: Mapping[str, Any], now: Round) -> bool:
     """Whether the object belongs to the model of the round."""
-    return any(ref["uid"] == now.observed.owner.uid for ref in obj["metadata"].get("ownerReferences") or ())
+    return belongs(obj, now.observed.owner)
+
+
+def belongs(obj: Mapping[str, Any], owner: Owner) -> bool:
+    """Whether the object belongs to this model."""
+    return any(ref["uid"] == owner.uid for ref in obj["metadata"].get("ownerReferences") or ())

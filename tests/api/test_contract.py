@@ -49,6 +49,14 @@ def test_without_adapters_the_text_is_what_it_was_before_there_were_any() -> Non
     assert Registrations(NAMES, commit="abc").hash == "83302dd18a78ccab"
 
 
+def test_each_change_of_the_file_has_a_hash_of_its_own_and_reads_back() -> None:
+    wanted = Registrations(NAMES, commit="abc", sequence=7)
+    assert Registrations.from_json(wanted.to_json()) == wanted
+    assert wanted.hash != Registrations(NAMES, commit="abc", sequence=8).hash
+    with pytest.raises(ContractError, match="sequence"):
+        Registrations.from_json(wanted.to_json().replace("7", '"x"'))
+
+
 def test_a_status_of_an_adapter_is_of_one_entry() -> None:
     status = AdapterStatus("support", "hf://org/support-lora", "v2", AdapterState.REGISTERED)
     assert status.of(SUPPORT)

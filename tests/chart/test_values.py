@@ -40,6 +40,7 @@ OTHER: Mapping[str, Any] = {
     "reads.secrets": True,
     "reads.classes": True,
     "changes.references": "Report",
+    "changes.profiles": "OneByOne",
     "changes.images": "OneByOne",
     "networkPolicies.enabled": True,
     "networkPolicies.clients": [],

@@ -43,10 +43,15 @@ class Registrations:
     `commit` is the hub commit that the first pod of the revision resolved; empty until one has reported it. In the
     text adapters stand apart from the other names, and only where there are any: a reader that does not know them
     serves the others.
+
+    `sequence` grows with each change of the file, so that no two of its contents have the same hash: a pod that
+    reports one has applied that change, and not an earlier one with the same names. 0 before the first change, and of
+    an operator that does not count; the runtime makes nothing of it, and an older one does not know it.
     """
 
     names: tuple[Registration, ...]
     commit: str = ""
+    sequence: int = 0
 
     @property
     def adapters(self) -> tuple[Registration, ...]:
@@ -62,6 +67,8 @@ class Registrations:
         }
         if self.adapters:
             body["adapters"] = [_adapter(one) for one in self.adapters]
+        if self.sequence:
+            body["sequence"] = self.sequence
         return json.dumps(body, indent=1, ensure_ascii=False)
 
     @property
@@ -78,9 +85,10 @@ class Registrations:
             raise ContractError("registrations: names must be a list with at least one name")
         try:
             parsed = tuple(Registration(str(n["name"]), NameKind(n["kind"])) for n in names)
+            sequence = int(body.get("sequence", 0))
         except (KeyError, TypeError, ValueError) as error:
-            raise ContractError(f"registrations: names: {error}") from error
-        return cls(names=(*parsed, *_adapters(body)), commit=str(body.get("commit", "")))
+            raise ContractError(f"registrations: names, sequence: {error}") from error
+        return cls((*parsed, *_adapters(body)), str(body.get("commit", "")), sequence)
 
 
 def registrations_hash(text: str) -> str:

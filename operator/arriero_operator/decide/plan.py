@@ -28,7 +28,8 @@ class Plan:
 
     `profile` is the name of the one in force, empty for one that the chart does not have. `good` is the last good
     revision where that is another than the wanted one, and `rejection` why the wanted one was given up for it. `stale`
-    says what has changed outside that pods do not follow, `missing` what they were made of and is not there any more;
+    says what has changed outside that pods do not follow (`waits`: they do when it is the model's turn), `missing` what
+    they were made of and is not there any more;
     `retry_after` is when to look for it again without being told (seconds).
     """
 
@@ -44,6 +45,7 @@ class Plan:
     missing: str = ""
     retry_after: float | None = None
     held: bool = False
+    waits: bool = False
 
     @property
     def applied(self) -> Revision | None:
@@ -80,12 +82,13 @@ def plan(
     operator: str,
     seen: Seen = _NOTHING,
     rolling: bool = False,
+    moved: str = "",
 ) -> Plan:
     """The plan for `model`, whose typed spec is in `asked`.
 
     `rivals` are the InferenceModels that claim one of its names, `stored` the model's ControllerRevisions, `operator`
     the version that renders a new revision, `seen` what was found of what the spec refers to. `rolling`: it is its
-    turn to get the profile's image.
+    turn to get the profile's image; `moved`: to follow the profile, which has this hash.
     """
     names = claims.wanted_names(owner.name, asked.spec)
     lost = lost_names(model, rivals)
@@ -95,7 +98,7 @@ def plan(
     if refused is not None or asked.inputs is None:
         bare = Plan(names, lost, refused, profile=profile, retry_after=seen.retry_after)
         return holding(bare, owner, model, stored, operator, asked.spec.rollout.rollback)
-    wish = Wish(asked.spec, asked.inputs, retry_of(model), _wanted_before(model), rolling)
+    wish = Wish(asked.spec, asked.inputs, retry_of(model), _wanted_before(model), rolling, moved)
     choice = lineage.choose(wish, seen, stored, asked.settings.changes)
     missing = f"not there: {', '.join(seen.missing)}" if seen.missing else ""
     if missing and not choice.stored:
@@ -105,7 +108,18 @@ def plan(
     revision = revisions.wanted(owner, choice, stored, operator)
     good = _last_good(model, stored, revision.hash)
     found = Plan(
-        names, lost, None, choice.inputs, revision, profile, good, None, choice.stale, missing, seen.retry_after
+        names,
+        lost,
+        None,
+        choice.inputs,
+        revision,
+        profile,
+        good,
+        None,
+        choice.stale,
+        missing,
+        seen.retry_after,
+        waits=choice.waits,
     )
     return _gone_back(found, model, stored, asked.spec.rollout.rollback)
 

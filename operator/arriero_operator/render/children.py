@@ -82,12 +82,16 @@ def controller_revision(owner: Owner, revision: str, template: Json, number: int
     }
 
 
-def deployment_template(owner: Owner, template: Json) -> Json:
-    """The template manager's part of the Deployment: what comes from the stored revision."""
+def deployment_template(owner: Owner, template: Json, inputs: str = "") -> Json:
+    """The template manager's part of the Deployment: what comes from the stored revision.
+
+    `inputs` is that revision's annotation, so that a revision that was lost can be had from here.
+    """
+    head: Json = {"name": names.stem(owner.name), "namespace": owner.namespace}
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": {"name": names.stem(owner.name), "namespace": owner.namespace},
+        "metadata": head | ({"annotations": {labels.INPUTS: inputs}} if inputs else {}),
         "spec": {"selector": {"matchLabels": names.selector(owner.name)}, "template": template},
     }
 
@@ -115,9 +119,9 @@ def deployment_scale(
     }
 
 
-def deployment_whole(owner: Owner, replicas: int, rolling: Mapping[str, Any], template: Json) -> Json:
+def deployment_whole(owner: Owner, replicas: int, rolling: Mapping[str, Any], template: Json, inputs: str = "") -> Json:
     """Both parts together, for the request that creates the Deployment: neither part alone is a right start."""
-    whole = deployment_scale(owner, replicas, rolling)
+    whole = deployment_scale(owner, replicas, rolling, {labels.INPUTS: inputs} if inputs else None)
     whole["spec"] |= deployment_template(owner, template)["spec"]
     return whole
 

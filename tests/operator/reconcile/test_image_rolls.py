@@ -1,4 +1,4 @@
-"""A changed image of a profile, rolled out to one model at a time, where the chart says so."""
+"""A changed image of a profile, or a changed profile, rolled out to one model at a time, where the chart says so."""
 
 import pytest
 
@@ -114,3 +114,35 @@ def test_it_stops_at_the_first_failure_and_goes_on_with_an_image_that_works(
     operator(profiles=profiles(kubectl, "runtime:3"), changes=CHANGES, identity="operator-3")
     (following,) = eventually(lambda: under_way(kubectl, "runtime:3"), 20)
     assert read(kubectl, following)["status"]["readyReplicas"] == 1
+
+
+def test_a_changed_profile_is_followed_by_one_model_after_the_other_with_the_image_of_that_time(
+    kubectl: Kubectl, operator: MakeOperator
+) -> None:
+    changes = {"references": "Rollout", "profiles": "OneByOne", "images": "Report"}
+    process = operator(profiles=profiles(kubectl, "runtime:1"), changes=changes)
+    serve(kubectl)
+    process.stop()
+    larger = profiles(kubectl, "runtime:2")
+    larger["nvidia"]["sharedMemory"] = "3Gi"
+    process = operator(profiles=larger, changes=changes, identity="operator-1")
+    seen: list[str] = []
+    for turn in range(len(MODELS)):
+        moved(kubectl, "runtime:2", turn + 1)
+        (name,) = [one for one in under_way(kubectl, "runtime:2") if one not in seen]
+        seen.append(name)
+        if turn == 0:
+            process.stop()
+            operator(profiles=larger, changes=changes, identity="operator-2")
+            until(kubectl, name, "UpToDate", "False", "RollingOut", timeout=20)
+        for other in MODELS:
+            if other not in seen:
+                until(kubectl, other, "UpToDate", "False", "InputsChanged", timeout=20)
+                assert images(kubectl, other) == ["runtime:1"]
+        pods = Pods(kubectl, name)
+        pods.ready(new_pod(kubectl, name, "runtime:2"))
+        alone(pods)
+        until(kubectl, name, "UpToDate", "True", timeout=20)
+    assert sorted(seen) == sorted(MODELS)
+    volumes = [one for name in MODELS for pod in Pods(kubectl, name).live() for one in pod["spec"]["volumes"]]
+    assert [one["emptyDir"]["sizeLimit"] for one in volumes if one["name"] == "shm"] == ["3Gi"] * len(MODELS)

@@ -17,6 +17,8 @@ from arriero_operator.settings import Profile
 OWNER = Owner("team", "tiny", "uid")
 CPU = Profile("cpu", "runtime:1")
 ROLLOUT, REPORT = Changes(), Changes(references="Report")
+TURNS, MIXED = Changes(profiles="OneByOne"), Changes(references="Report", profiles="OneByOne")
+LARGER = replace(CPU, shared_memory="9Gi", image="runtime:2")
 SPEC = Spec.model_validate({"model": {"uri": "hf://org/tiny"}})
 Json = dict[str, Any]
 
@@ -30,10 +32,16 @@ class World:
         self.current = ""
 
     def choose(
-        self, contents: str = "", *missing: str, profile: Profile = CPU, retry: str = "", rolling: bool = False
+        self,
+        contents: str = "",
+        *missing: str,
+        profile: Profile = CPU,
+        retry: str = "",
+        rolling: bool = False,
+        moved: str = "",
     ) -> Choice:
         """What is wanted now; it is stored and becomes the wanted one."""
-        wish = Wish(SPEC, inputs(profile), retry, self.current, rolling)
+        wish = Wish(SPEC, inputs(profile), retry, self.current, rolling, moved)
         found = lineage.choose(wish, Seen(contents, missing), self.stored, self.changes)
         made = revisions.wanted(OWNER, found, self.stored, "1.0")
         self.stored = [one for one in self.stored if hash_of(one) != made.hash] + [made.record]
@@ -120,6 +128,54 @@ def test_a_profile_that_is_put_back_is_not_stale_any_more() -> None:
     world.choose("a")
     assert world.choose("a", profile=replace(CPU, shared_memory="9Gi")).stale
     assert not world.choose("a").stale
+
+
+def test_a_profile_is_followed_in_the_models_turn_and_with_the_image_that_it_has_then() -> None:
+    world = World(TURNS)
+    world.choose("a")
+    first = world.current
+    found = world.choose("a", profile=LARGER)
+    assert (world.current, found.waits) == (first, True)
+    assert "the profile or the hub's endpoint has changed" in found.stale
+    assert not world.choose("a", profile=LARGER, moved="larger").stale
+    second = world.current
+    assert second == inputs(LARGER).hash != first
+    assert world.stored[-1]["data"]["template"]["spec"]["containers"][0]["image"] == "runtime:2"
+    record = lineage.lineage_of(world.stored[-1])
+    assert record is not None and record.profile == "larger"
+    found = world.choose("a", profile=LARGER)
+    assert (world.current, found.waits, found.stale) == (second, False, "")
+
+
+def test_other_changes_wait_for_no_turn() -> None:
+    world = World(TURNS)
+    world.choose("a")
+    first = world.current
+    assert not world.choose("b").waits
+    assert world.current != first
+    second = world.current
+    assert not world.choose("b", profile=LARGER, retry="1").waits, "who asks for it does not wait"
+    assert world.current != second
+
+
+def test_contents_that_are_only_told_keep_no_model_from_its_turn() -> None:
+    world = World(MIXED)
+    world.choose("a")
+    first = world.current
+    found = world.choose("b")
+    assert (world.current, found.waits, bool(found.stale)) == (first, False, True)
+    found = world.choose("b", profile=LARGER)
+    assert (world.current, found.waits, bool(found.stale)) == (first, True, True)
+    assert not world.choose("b", profile=LARGER, moved="larger").stale
+
+
+@pytest.mark.parametrize(("contents", "profile", "stays"), [("b", CPU, True), ("a", LARGER, False)])
+def test_profiles_may_be_followed_at_once_where_contents_are_told(contents: str, profile: Profile, stays: bool) -> None:
+    world = World(Changes(references="Report", profiles="Rollout"))
+    world.choose("a")
+    first = world.current
+    found = world.choose(contents, profile=profile)
+    assert ((world.current == first), bool(found.stale)) == (stays, stays)
 
 
 def test_the_profiles_image_makes_a_revision_only_when_it_is_the_models_turn() -> None:

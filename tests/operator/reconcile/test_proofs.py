@@ -2,6 +2,9 @@
 
 import asyncio
 from dataclasses import replace
+from datetime import timedelta
+
+import pytest
 
 from arriero_api import labels
 from arriero_api.contract import (
@@ -15,6 +18,7 @@ from arriero_api.contract import (
 )
 from arriero_operator.cache import Cache
 from arriero_operator.decide import adapters
+from arriero_operator.decide.plan import Plan
 from arriero_operator.facts import timestamp
 from arriero_operator.kube.protocol import CONFIG_MAPS, PODS
 from arriero_operator.observe import pods_of
@@ -25,7 +29,7 @@ from arriero_operator.rounds import Round, Wanted
 from arriero_operator.runtime_status import RuntimeStatuses
 from arriero_operator.settings import Profile, Settings
 from tests.operator.machinery.objects import make
-from tests.operator.reconcile.made import NEW, START
+from tests.operator.reconcile.made import NEW, OLD, START, ready
 from tests.operator.reconcile.test_curiosity import KEY, NAMES, a_round
 from tests.operator.reconcile.test_runtime_status import answers
 from tests.support.kubectl import Object
@@ -123,6 +127,61 @@ async def test_an_answer_that_was_asked_for_before_the_change_is_not_waited_for(
     await world.ask()
     await answers()
     assert world.proven(world.round(), file(second))
+
+
+def write(world: World, names: tuple[Registration, ...], minute: int = 0) -> Wanted:
+    """What the pod's file is to say of these names; it then does."""
+    now = world.round()
+    now.plan = Plan(names)
+    now.moment += timedelta(minutes=minute)
+    found = world.live.wanted(now, NEW)
+    stored = children.registrations(now.observed.owner, NEW, found.content, found.changed)
+    version = str(2 + minute)
+    stored["metadata"] |= {"uid": "u", "resourceVersion": version, "creationTimestamp": timestamp(START)}
+    world.cache.put(CONFIG_MAPS, stored)
+    return replace(found, fresh=False)
+
+
+async def test_a_pod_that_still_says_what_it_served_before_has_not_proven_names_that_came_back() -> None:
+    world = World()
+    write(world, NAMES)
+    first = write(world, (*NAMES, ALIAS), 1)
+    world.answer = says(first.content)
+    await world.ask()
+    assert world.proven(world.round(), first)
+    write(world, NAMES, 2)
+    again = write(world, (*NAMES, ALIAS), 3)
+    assert again.content.names == first.content.names
+    world.answer = says(first.content)  # it has not read its file since, and reads the change in between later on
+    await world.ask()
+    assert not world.proven(world.round(), again)
+    world.answer = says(again.content)
+    await world.ask()
+    assert world.proven(world.round(), again)
+
+
+def test_a_file_that_changes_nothing_more_keeps_its_number_and_one_before_any_change_has_none() -> None:
+    world = World()
+    first = a_round(ready(revision=OLD), 60)
+    assert "sequence" not in world.live.wanted(first, NEW).content.to_json()
+    changed = write(world, (*NAMES, ALIAS), 1)
+    assert write(world, (*NAMES, ALIAS), 2).content == changed.content
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_a_file_that_was_lost_or_spoilt_under_its_pods_comes_back_as_another_content(lost: bool) -> None:
+    world = World()
+    known = {write(world, names, minute).content.hash for minute, names in enumerate([NAMES, (*NAMES, ALIAS)] * 3)}
+    stored = world.cache.get(CONFIG_MAPS, "team", f"tiny-{NEW}")
+    assert stored is not None
+    if lost:
+        world.cache.drop(CONFIG_MAPS, "team", f"tiny-{NEW}", "u")
+    else:
+        spoilt = {**stored, "metadata": {**stored["metadata"], "resourceVersion": "90"}, "data": {}}
+        world.cache.put(CONFIG_MAPS, spoilt)
+    now = world.round()
+    now.moment += timedelta(minutes=9)
+    assert world.live.wanted(now, NEW).content.hash not in known
 
 
 def states(world: World, now: Round, content: Registrations) -> dict[str, str]:

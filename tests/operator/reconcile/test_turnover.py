@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from arriero_api import labels
+from arriero_operator import facts
 from tests.cluster import ControlPlane
 from tests.conftest import MakeOperator
 from tests.operator.faults.test_replicas import leads
@@ -160,6 +161,11 @@ def test_a_revision_that_fits_nowhere_takes_nothing_down(kubectl: Kubectl, opera
     finish(kubectl, pods)
 
 
+def nudge(kubectl: Kubectl) -> str:
+    """What the operator has asked the ReplicaSet by; when is the last part, in seconds."""
+    return str(kubectl.json("get", "deployment", "tiny")["metadata"]["annotations"].get(labels.NUDGE, ""))
+
+
 def test_a_surge_that_a_quota_refuses_is_followed_by_its_pod_within_two_seconds_of_the_old_ones_end(
     kubectl: Kubectl, operator: MakeOperator
 ) -> None:
@@ -173,6 +179,7 @@ def test_a_surge_that_a_quota_refuses_is_followed_by_its_pod_within_two_seconds_
         pods = serve(kubectl, surgeWaitSeconds=10)
         patch_spec(kubectl, "tiny", NEXT)
         eventually(lambda: any("deletionTimestamp" in pod["metadata"] for pod in pods.all()), 30)
+        assert not nudge(kubectl), "while the old pod ends there is nothing to try"
         pods.remove_deleted()
         asked = [time.monotonic()]
 
@@ -184,6 +191,10 @@ def test_a_surge_that_a_quota_refuses_is_followed_by_its_pod_within_two_seconds_
         # The times of pods are cut to whole seconds: what counts is when it was last seen to be missing.
         assert asked[-2] - asked[0] <= 2 * PATIENCE
         (new,) = pods.placed()
+        # Not by chance at a try of the ReplicaSet's own: the operator has asked for one since, and this came of it.
+        came = facts.time(new["metadata"]["creationTimestamp"])
+        assert came is not None
+        assert int(nudge(kubectl).rpartition(".")[2]) <= came.timestamp()
         pods.ready(new)
         finish(kubectl, pods)
 

@@ -1,0 +1,127 @@
+"""ControllerRevisions that somebody deletes: they come back from the Deployment, and no pod is replaced for it."""
+
+import json
+
+import pytest
+
+from arriero_operator.lost_revisions import applied, part
+from tests.conftest import MakeOperator
+from tests.operator.reconcile.models import model, patch_spec, until
+from tests.operator.reconcile.pods import Pods
+from tests.operator.reconcile.test_control_plane import serve
+from tests.operator.reconcile.test_held import WRONG
+from tests.support.eventually import eventually
+from tests.support.kubectl import Kubectl, Object
+from tests.support.operator import operator_settings
+
+TUNED = ("-m", "tests.support.tuned_operator")
+OTHERWISE = json.dumps({"planner.VERSION": "99.0", "render.template._USER": 1234})
+REPORT = {"references": "Report", "images": "Report"}
+
+
+def record(kubectl: Kubectl) -> Object:
+    """The model's only ControllerRevision."""
+    (found,) = kubectl.items("controllerrevision", "arriero.dev/model=tiny")
+    return found
+
+
+def told(found: Object) -> tuple[str, Object, str]:
+    """What is to be the same of one that has come back."""
+    metadata = found["metadata"]
+    return metadata["name"], found["data"]["template"], metadata["annotations"]["arriero.dev/inputs"]
+
+
+@pytest.mark.control_plane
+def test_the_revision_of_a_refused_model_comes_back_and_the_model_is_kept_right(served: Kubectl) -> None:
+    pods = serve(served)
+    before, template = record(served), served.json("get", "deployment", "tiny")["spec"]["template"]
+    (pod,) = pods.live()
+    patch_spec(served, "tiny", WRONG)
+    until(served, "tiny", "Accepted", "False", "EngineFlagOwned")
+    served.run("delete", "controllerrevision", before["metadata"]["name"])
+    eventually(lambda: record(served)["metadata"]["uid"] != before["metadata"]["uid"], 5)
+    assert told(record(served)) == told(before)
+    served.run("delete", "service", "tiny")
+    eventually(lambda: served.exists("service", "tiny"), 5)
+    served.run("scale", "im/tiny", "--replicas=2")
+    pods.placed(2)
+    assert served.json("get", "deployment", "tiny")["spec"]["template"] == template
+    assert pod["metadata"]["uid"] in {one["metadata"]["uid"] for one in pods.live()}
+
+
+@pytest.mark.control_plane
+def test_a_revision_that_would_be_rendered_otherwise_now_comes_back_as_it_was(
+    kubectl: Kubectl, operator: MakeOperator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = operator(changes=REPORT)
+    kubectl.apply(model("tiny", podTemplate={"spec": {"volumes": [{"name": "more", "emptyDir": {}}]}}))
+    pods = Pods(kubectl, "tiny")
+    (pod,) = pods.placed()
+    pods.ready(pod)
+    until(kubectl, "tiny", "Ready", "True", "Ready")
+    before = record(kubectl)
+    first.stop()
+    kubectl.run("delete", "controllerrevision", before["metadata"]["name"])
+    profiles = operator_settings(kubectl.namespace)["profiles"]
+    profiles["nvidia"]["sharedMemory"] = "3Gi"
+    monkeypatch.setenv("TUNED", OTHERWISE)
+    operator(program=TUNED, identity="operator-1", changes=REPORT, profiles=profiles)
+    until(kubectl, "tiny", "UpToDate", "False", "InputsChanged", timeout=20)
+    assert told(record(kubectl)) == told(before)
+    assert [one["metadata"]["uid"] for one in pods.live()] == [pod["metadata"]["uid"]]
+
+
+LIVE: Object = {
+    "name": "runtime",
+    "image": "i",
+    "imagePullPolicy": "Always",
+    "ports": [{"containerPort": 8080, "name": "http", "protocol": "TCP"}, {"containerPort": 1, "protocol": "TCP"}],
+    "args": ["serve", "--a"],
+    "resources": {"limits": {"memory": "1Gi"}},
+}
+OWN: Object = {".": {}, "f:name": {}, "f:image": {}}
+
+
+@pytest.mark.parametrize(
+    ("live", "fields", "wanted"),
+    [
+        ({"a": 1, "b": 2}, {"f:a": {}}, {"a": 1}),
+        ({"a": 1}, {"f:a": {}, "f:gone": {}}, {"a": 1}),
+        ({"a": {"x": 1, "y": 2}}, {"f:a": {".": {}, "f:x": {}}}, {"a": {"x": 1}}),
+        ({"a": {"x": 1}}, {"f:a": {".": {}}}, {"a": {}}),
+        ({"a": {"x": 1, "y": [1]}}, {"f:a": {}}, {"a": {"x": 1, "y": [1]}}),
+        (
+            {"list": [LIVE, {"name": "mesh"}]},
+            {"f:list": {'k:{"name":"runtime"}': OWN}},
+            {"list": [{"name": "runtime", "image": "i"}]},
+        ),
+        (
+            LIVE,
+            {"f:ports": {'k:{"containerPort":8080,"protocol":"TCP"}': {".": {}, "f:containerPort": {}}}, "f:args": {}},
+            {"ports": [{"containerPort": 8080}], "args": ["serve", "--a"]},
+        ),
+        ({"set": ["a", "b"]}, {"f:set": {".": {}, 'v:"b"': {}}}, {"set": ["b"]}),
+        ({"set": ["a"]}, {"f:set": {".": {}}}, {"set": []}),
+        ({"a/b:c": "x"}, {"f:a/b:c": {}}, {"a/b:c": "x"}),
+    ],
+    ids=[
+        "a field",
+        "one that is absent",
+        "a map in part",
+        "an empty map",
+        "a whole",
+        "an element by its name",
+        "by two keys",
+        "an element by its value",
+        "an empty set",
+        "a name with a colon",
+    ],
+)
+def test_what_somebody_has_set_of_an_object_is_told_by_the_fields_that_are_theirs(
+    live: Object, fields: Object, wanted: Object
+) -> None:
+    assert part(live, fields) == wanted
+
+
+def test_an_object_that_does_not_tell_who_has_set_what_has_no_template_to_take() -> None:
+    assert applied({"metadata": {}, "spec": {"template": {"spec": {}}}}) is None
