@@ -41,6 +41,18 @@ async def test_chats_share_tools_and_options_and_have_ids_of_their_own(tmp_path:
         assert {one.headers["x-request-id"] for one in stack.script.asked} == {"abc-0", "abc-1"}
 
 
+async def test_items_that_are_alike_are_asked_alike_and_a_single_chat_too(tmp_path: Path) -> None:
+    async with native(tmp_path) as stack:
+        messages = [{"role": "system", "content": "Be kind."}, {**USER, "context": "known"}]
+        tool = {"tool_name": "f", "parameters": {"a": {"param_type": "list[int]"}}}
+        shared = {"tools": [tool], "sampling_params": {"max_tokens": 4, "stop": ["x"]}}
+        await stack.post("batch-chat-completion", {"messages_batch": [messages] * 3, **shared})
+        await stack.post("chat-completion", {"messages": messages, **shared})
+        asked = [one.body for one in stack.script.asked]
+    assert len(asked) == 4
+    assert all(one == asked[0] for one in asked)
+
+
 async def test_one_bad_item_does_not_hide_the_error_of_another(tmp_path: Path) -> None:
     def play(body: dict[str, Any]) -> Answer:
         if body["messages"][0]["content"] == "Hello":

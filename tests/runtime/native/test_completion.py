@@ -122,6 +122,17 @@ async def test_why_an_answer_ended_is_told_by_one_map(stack: Native, finish: str
     assert (await stack.stream("completion", {"content": "x"}))[-1]["stop_reason"] == reason
 
 
+@pytest.mark.parametrize("text", ["", None])
+async def test_an_answer_without_any_token_is_empty_text(stack: Native, text: Any) -> None:
+    stack.script.always(Answer(completion(text)))
+    status, body = await stack.post("completion", {"content": "x"})
+    assert (status, body["content"], body["stop_reason"]) == (200, "", "end_of_turn")
+    for pieces in ([text_piece(text, "stop"), COUNT], [{"choices": []}, COUNT]):
+        stack.script.always(Answer(events=pieces))
+        [last] = await stack.stream("completion", {"content": "x"})
+        assert last == {"metrics": METRICS, "delta": "", "stop_reason": "end_of_turn", "logprobs": None}
+
+
 async def test_an_answer_that_was_ended_by_force_is_an_error_and_no_reason(stack: Native) -> None:
     stack.script.always(Answer(completion(finish="abort")))
     assert (await stack.post("completion", {"content": "x"}))[0] == 503

@@ -85,6 +85,19 @@ async def test_a_batch_of_chats_is_asked_the_same_way(stack: Native) -> None:
     assert {one.path for one in stack.script.asked} == {"/v1/completions"}
 
 
+async def test_what_is_asked_changes_nothing_of_the_next_question(stack: Native) -> None:
+    stack.script.always(Answer(completion("{}")))
+    system = {"role": "system", "content": "Be kind."}
+    shared = {"tools": [WEATHER], "response_format": {"type": "json_schema", "json_schema": {"type": "object"}}}
+    for _ in range(2):
+        status, _body = await stack.post("batch-chat-completion", {"messages_batch": [[system, USER]] * 3, **shared})
+        assert status == 200
+    await ask(stack, messages=[system, USER], **shared)
+    asked = [one.body for one in stack.script.asked]
+    assert len(asked) == 7
+    assert all(one == asked[0] for one in asked)
+
+
 async def test_an_image_is_400_with_what_to_use(stack: Native) -> None:
     image = {"type": "image", "image": {"url": {"uri": "https://example.com/dog.jpg"}}}
     status, body = await stack.post("chat-completion", {"messages": [{"role": "user", "content": [image]}]})

@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
+import httpx
 import pytest
 from openai import BadRequestError, NotFoundError, OpenAI
 from pydantic import BaseModel
@@ -101,6 +103,47 @@ def test_it_calls_a_tool(openai: OpenAI, stream: bool) -> None:
     assert calls is not None
     assert [call.function.name for call in calls] == ["weather"]
     assert set(json.loads(calls[0].function.arguments)) == {"city"}
+
+
+def test_it_sends_earlier_answers_calls_and_other_roles(openai: OpenAI) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Paris"}'}}
+    messages: list[Any] = [
+        {"role": "developer", "content": [{"type": "text", "text": "Answer briefly."}]},
+        {"role": "user", "name": "ann", "content": "What is the weather in Paris?"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "Sunny."},
+        {"role": "assistant", "content": "It is sunny."},
+        {"role": "user", "name": None, "content": "Thanks. Which city was it?"},
+    ]
+    tools: list[Any] = [TOOL]
+    answer = openai.chat.completions.create(
+        model="one", messages=messages, tools=tools, tool_choice="none", max_tokens=20, temperature=0
+    )
+    assert answer.choices[0].message.content
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_it_gets_several_answers_at_once(openai: OpenAI, stream: bool) -> None:
+    asked: dict[str, Any] = {"model": "one", "prompt": "Once upon", "n": 3, "max_tokens": 5, "temperature": 0}
+    if stream:
+        parts = [part.choices[0] for part in openai.completions.create(**asked, stream=True) if part.choices]
+        texts = {number: "".join(part.text for part in parts if part.index == number) for number in range(3)}
+    else:
+        texts = {choice.index: choice.text for choice in openai.completions.create(**asked).choices}
+    assert list(texts) == [0, 1, 2]
+    assert len(set(texts.values())) == 1 and texts[0]
+
+
+def test_prompts_are_texts_or_tokens_one_or_several(openai: OpenAI, server: Live) -> None:
+    text = "The capital of France is"
+    ids = httpx.post(f"{server.url}/tokenize", json={"model": "one", "prompt": text}, timeout=60).json()["tokens"]
+    prompts: tuple[Any, ...] = (text, [text], ids, [ids])
+    answers = [
+        openai.completions.create(model="one", prompt=prompt, max_tokens=5, temperature=0).choices for prompt in prompts
+    ]
+    assert [[choice.text for choice in choices] for choices in answers] == [[answers[0][0].text]] * 4
+    both = openai.completions.create(model="one", prompt=[ids, ids], max_tokens=5, temperature=0).choices
+    assert [choice.text for choice in both] == [answers[0][0].text] * 2
 
 
 def test_it_gets_responses(openai: OpenAI) -> None:
