@@ -1,4 +1,5 @@
-"""Fixtures for everything that needs a Kubernetes: one control plane for the session, a namespace for each test."""
+"""Fixtures for everything that needs a Kubernetes: one control plane for the session, a namespace for each test. And a
+hub for everything that fetches."""
 
 import os
 import secrets
@@ -14,6 +15,7 @@ from xdist.scheduler import LoadScopeScheduling
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.credentials import Credentials
 from tests.cluster import ControlPlane
+from tests.hub import Hub
 from tests.support import used_rights
 from tests.support.eventually import eventually
 from tests.support.kubectl import Kubectl
@@ -95,6 +97,15 @@ def shared_folder(factory: pytest.TempPathFactory) -> Path:
     """A folder that all workers of the run have in common."""
     own = factory.getbasetemp()
     return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """An empty hub, where what this test starts fetches models as nobody in particular."""
+    with Hub.start() as found:
+        monkeypatch.setenv("HF_ENDPOINT", found.url)
+        monkeypatch.delenv("HF_TOKEN", raising=False)
+        yield found
 
 
 @pytest.fixture(scope="session")

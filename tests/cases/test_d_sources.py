@@ -1,7 +1,6 @@
 """Class D of the field cases: what is fetched, as whom, from which commit; the real client against the local hub."""
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,14 +13,6 @@ from tests.hub import Fault, Hub
 NAME = "org/tiny"
 SIZE = 3 * 1024 * 1024
 FILES = ("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
-
-
-@pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    with Hub.start() as found:
-        monkeypatch.setenv("HF_ENDPOINT", found.url)
-        monkeypatch.delenv("HF_TOKEN", raising=False)
-        yield found
 
 
 def publish(hub: Hub, tmp_path: Path, mark: str, gated: bool = False) -> str:

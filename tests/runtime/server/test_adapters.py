@@ -3,7 +3,6 @@
 import asyncio
 import json
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,14 +32,6 @@ from tests.support.eventually import eventually_async
 
 OWN = Registration("one", NameKind.MODEL)
 REPOSITORY = "somebody/support"
-
-
-@pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    with Hub.start() as found:
-        monkeypatch.setenv("HF_ENDPOINT", found.url)
-        monkeypatch.delenv("HF_TOKEN", raising=False)
-        yield found
 
 
 def entry(name: str, uri: object, revision: str = "") -> Registration:

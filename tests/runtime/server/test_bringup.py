@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,14 +18,6 @@ from tests.support.eventually import eventually_async
 
 NAME = "somebody/model"
 WEIGHTS = "model.safetensors"
-
-
-@pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    with Hub.start() as found:
-        monkeypatch.setenv("HF_ENDPOINT", found.url)
-        monkeypatch.delenv("HF_TOKEN", raising=False)
-        yield found
 
 
 @pytest.fixture

@@ -22,14 +22,6 @@ URI = f"hf://{NAME}"
 MIB = 1024 * 1024
 
 
-@pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    with Hub.start() as found:
-        monkeypatch.setenv("HF_ENDPOINT", found.url)
-        monkeypatch.delenv("HF_TOKEN", raising=False)
-        yield found
-
-
 @pytest.mark.parametrize(
     ("number", "reason"),
     [(errno.ENOSPC, "CacheTooSmall"), (errno.EDQUOT, "CacheTooSmall"), (errno.EROFS, "CacheUnusable")],

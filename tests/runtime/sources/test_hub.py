@@ -1,7 +1,6 @@
 """Fetching from a hub: the real client against the local hub."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,14 +13,6 @@ from tests.hub import Fault, Hub
 
 NAME = "somebody/model"
 SIZE = 3 * 1024 * 1024
-
-
-@pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    with Hub.start() as found:
-        monkeypatch.setenv("HF_ENDPOINT", found.url)
-        monkeypatch.delenv("HF_TOKEN", raising=False)
-        yield found
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ The moments are drawn with a seed: SIGTERM_SEED in the environment gives other o
 import os
 import random
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,14 +54,6 @@ SCRIPTED = moments()
 REAL = [Moment(None, random.Random(SEED + number).uniform(0, 30)) for number in range(13)] + [
     Moment(Phase.READY, 0, streams) for streams in (0, 1, 1, 8, 64, 300, 300)
 ]
-
-
-@pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    with Hub.start() as found:
-        monkeypatch.setenv("HF_ENDPOINT", found.url)
-        monkeypatch.delenv("HF_TOKEN", raising=False)
-        yield found
 
 
 def stop(runtime: RuntimeProcess, bound: float) -> float:
