@@ -39,6 +39,10 @@ class Shortcut:
             return None
         return self._sent_before + text + self._sent_after
 
+    def forget(self) -> None:
+        """Look at the next event, whatever it is like."""
+        self._learnt = False
+
     def learn(self, event: bytes, sent: bytes) -> None:
         """`sent` must hold nothing of the event but its text, and everything else of it must mean nothing."""
         inner, outer = _around(event, _INNER), _around(sent, _OUTER)

@@ -82,6 +82,9 @@ class EventStream:
         sent = _encoded(chunks)
         if len(chunks) == 1 and self._events.last_was_text:
             self._shortcut.learn(event + END, sent)
+        else:
+            # What follows may mean something to it: the text after a call says that the call is over.
+            self._shortcut.forget()
         return sent
 
     async def _tell_error(self) -> None:

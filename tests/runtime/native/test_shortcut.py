@@ -12,6 +12,7 @@ from arriero_runtime.native.events import Events, Translator
 from arriero_runtime.native.shortcut import Shortcut
 from arriero_runtime.native.streaming import EventStream, Reply
 
+FINISHES = {"finish": "stop", "cut": "length"}
 LOGPROBS = {"content": [{"token": "a", "logprob": -0.5, "top_logprobs": []}]}
 HEAD = {"id": "cmpl-1", "object": "chunk", "created": 1, "model": 'the "text": model', "system_fingerprint": None}
 TEXTS = st.one_of(
@@ -35,8 +36,8 @@ def chat_chunk(kind: str, text: str) -> dict[str, Any]:
         choice["delta"] = {"content": text, "tool_calls": [{"index": 0, "id": "1", "function": function}]}
     elif kind == "reasoning":
         choice["delta"] = {"reasoning": text}
-    elif kind == "finish":
-        choice |= {"finish_reason": "stop", "stop_reason": None}
+    elif kind in FINISHES:
+        choice |= {"finish_reason": FINISHES[kind], "stop_reason": None}
     elif kind == "usage":
         return {**HEAD, "choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}}
     elif kind == "empty":
@@ -45,7 +46,7 @@ def chat_chunk(kind: str, text: str) -> dict[str, Any]:
 
 
 def completion_chunk(kind: str, text: str) -> dict[str, Any]:
-    found = chat_chunk(kind if kind in ("finish", "usage", "empty") else "text", text)
+    found = chat_chunk(kind if kind in (*FINISHES, "usage", "empty") else "text", text)
     for choice in found["choices"]:
         del choice["delta"]
         choice["text"] = text
@@ -54,7 +55,7 @@ def completion_chunk(kind: str, text: str) -> dict[str, Any]:
     return found
 
 
-KINDS = st.sampled_from(["text"] * 6 + ["logprobs", "role", "call", "reasoning", "finish", "usage", "empty"])
+KINDS = st.sampled_from(["text"] * 6 + ["logprobs", "role", "call", "reasoning", *FINISHES, "usage", "empty"])
 
 
 async def sent_for(translator: Translator, events: list[bytes]) -> list[dict[str, Any]]:
@@ -91,11 +92,14 @@ def logprobs(chunks: list[dict[str, Any]]) -> list[Any]:
 
 HELD_BACK = [("logprobs", ""), ("text", "Pa"), ("text", "ris"), ("finish", "")]
 """Log probabilities of text that comes later, and then more text."""
+CALL_AND_TEXT = [("text", "Pa"), ("call", "{}"), ("text", "ris"), ("cut", "")]
+"""A call that is over, as text follows it, before the room is."""
 
 
 @given(st.lists(st.tuples(KINDS, TEXTS), max_size=12), st.booleans(), st.booleans())
 @example(HELD_BACK, False, True)
 @example(HELD_BACK, False, False)
+@example(CALL_AND_TEXT, False, True)
 async def test_a_stream_says_the_same_with_and_without_the_shortcut(
     parts: list[tuple[str, str]], ascii_only: bool, chats: bool
 ) -> None:
