@@ -92,7 +92,7 @@ def logprobs(chunks: list[dict[str, Any]]) -> list[Any]:
 
 HELD_BACK = [("logprobs", ""), ("text", "Pa"), ("text", "ris"), ("finish", "")]
 """Log probabilities of text that comes later, and then more text."""
-CALL_AND_TEXT = [("text", "Pa"), ("call", "{}"), ("text", "ris"), ("cut", "")]
+CALL_AND_TEXT = [("text", "P"), ("text", "a"), ("call", "{}"), ("text", "ris"), ("cut", "")]
 """A call that is over, as text follows it, before the room is."""
 
 
