@@ -13,6 +13,7 @@ from arriero_runtime.server.answers import INVALID, Refusal, kind_of
 from arriero_runtime.server.routes import MESSAGES
 
 _ERROR_EVENT: Final = b'data: {"error"'
+_NAMED_ERROR: Final = b"event: error\n"
 _SAYS_NOTHING: Final = b'"delta":{"role":"assistant","content":""}'
 """In the first event of a chat's stream. The application sends it when the engine has told of the request for the first
 time, be it that it failed; what the engine told follows at once."""
@@ -31,11 +32,22 @@ class Told:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """As the application, but for its errors. A stream's head is sent with its first event."""
-        if scope["method"] == "GET" or scope["path"].startswith(MESSAGES):
+        if scope["method"] == "GET":
             await self._app(scope, receive, send)
+            return
+        if scope["path"].startswith(MESSAGES):
+            await self._app(scope, receive, lambda message: send(self._message(message)))
             return
         answer = _Answer(receive, send, self._dead)
         await self._app(scope, answer.receive, answer.send)
+
+    def _message(self, message: Message) -> Message:
+        """The same, but for what the application says of an error in a stream of Anthropic's API: it tells of its own
+        trouble to read the engine's."""
+        if not message.get("body", b"").startswith(_NAMED_ERROR):
+            return message
+        refusal = answers.engine_gone() if self._dead() else Refusal(500, answers.OURS, _INTERNAL)
+        return {**message, "body": answers.MESSAGES.last_words(refusal)}
 
 
 class _Answer:

@@ -19,10 +19,8 @@ from arriero_runtime.sources.adapters import Obtained, obtain
 from tests.hub import Hub
 from tests.models.lora import adapter
 from tests.runtime.server.harness import Running, options_for, running
-from tests.runtime.server.test_adapters import REPOSITORY, entry, hub, prepare, state, write
+from tests.runtime.server.test_adapters import REPOSITORY, entry, prepare, state, write
 from tests.support.eventually import eventually_async
-
-__all__ = ["hub"]
 
 
 class Watched:

@@ -13,7 +13,12 @@ INTERNAL = {"error": {"message": "Internal server error", "type": "InternalServe
 
 
 async def told(
-    *bodies: bytes, status: int = 200, headers: list[Any] | None = None, request: bytes = b"{}", dead: bool = False
+    *bodies: bytes,
+    status: int = 200,
+    headers: list[Any] | None = None,
+    request: bytes = b"{}",
+    dead: bool = False,
+    path: str = "/v1/chat/completions",
 ) -> tuple[int, bytes]:
     """Status and body that a client gets of an answer in these pieces."""
     sent: list[Message] = []
@@ -30,7 +35,7 @@ async def told(
     async def send(message: Message) -> None:
         sent.append(message)
 
-    await Told(app, lambda: dead)({"method": "POST", "path": "/v1/chat/completions"}, receive, send)
+    await Told(app, lambda: dead)({"method": "POST", "path": path}, receive, send)
     assert [message["type"] for message in sent].count("http.response.start") == 1
     return sent[0]["status"], b"".join(message.get("body", b"") for message in sent[1:])
 
@@ -140,3 +145,17 @@ async def test_a_dead_engine_is_503_with_a_time_to_try_again() -> None:
 
 async def test_a_good_answer_passes_unchanged() -> None:
     assert await told(b'{"a":', b"1}") == (200, b'{"a":1}')
+
+
+@pytest.mark.parametrize(("dead", "words"), [(False, "Internal server error"), (True, "engine has failed")])
+async def test_an_error_in_a_stream_of_messages_is_no_word_of_the_applications_own_trouble(
+    dead: bool, words: str
+) -> None:
+    trouble = {"type": "error", "error": {"type": "internal_error", "message": "1 validation error for Chunk"}}
+    event = f"event: error\ndata: {json.dumps(trouble)}\n\n".encode()
+    begun = b"event: message_start\ndata: {}\n\n"
+    code, got = await told(begun, event, b"", headers=STREAM, dead=dead, path="/v1/messages")
+    name, _, data = got.removeprefix(begun).decode().removesuffix("\n\n").partition("\ndata: ")
+    assert (code, name) == (200, "event: error")
+    assert json.loads(data)["error"]["type"] == "server_error"
+    assert words in json.loads(data)["error"]["message"]
