@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import ctypes
 import gc
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -189,6 +190,9 @@ def _collect() -> None:
     from that all that was there when it began to serve."""
     gc.unfreeze()
     gc.collect()
+    # What is free in glibc's heaps lies between what is not, and would stay there.
+    with contextlib.suppress(AttributeError):  # another C library
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _refuse_useless(engine: Engine) -> None:

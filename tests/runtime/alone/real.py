@@ -49,13 +49,19 @@ class AloneRuntime(RuntimeProcess):
         body = {"model": name, "messages": [{"role": "user", "content": "Say hello"}], "max_tokens": 8}
         return self.client.post("/v1/chat/completions", json=body)
 
+    def server(self) -> int:
+        """The process id of the supervisor's child."""
+        (found,) = [pid for pid in self.below() if "arriero_runtime.server" in _title(pid)]
+        return found
+
     def resident(self) -> int:
         """Bytes of memory that the whole tree of processes holds, shared pages counted once; without those of files,
         which other processes of the machine have a part in."""
-        return sum(_proportional(pid) for pid in [self.process.pid, *self.below()])
+        return sum(proportional(pid) for pid in [self.process.pid, *self.below()])
 
 
-def _proportional(pid: int) -> int:
+def proportional(pid: int) -> int:
+    """Bytes of one process, likewise."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:

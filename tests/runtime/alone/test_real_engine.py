@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from arriero_api.contract import Phase, Shutdown
-from arriero_runtime.engine.vllm import processes
+from arriero_runtime.engine.vllm import processes, remains
 from tests.models import smollm2, tiny
 from tests.models.edited import Tensors, edited, without
-from tests.runtime.alone.real import AloneRuntime, alone_runtime, engine_pids
+from tests.runtime.alone.real import AloneRuntime, alone_runtime, engine_pids, proportional
 from tests.support.runtime_process import until
 
 pytestmark = pytest.mark.full
@@ -21,6 +21,9 @@ pytestmark = pytest.mark.full
 Q = "model.layers.1.self_attn.q_proj.weight"
 NORM = "model.norm.weight"
 MIB = 1024 * 1024
+_TIMES = 5
+_GROWTH_MIB = 20
+"""For each; one tokenizer that is kept takes more."""
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +86,18 @@ def test_models_come_and_go_in_one_process_and_give_their_memory_back(runtime: A
     print(f"after one more {again // MIB} MiB")
     assert empty < loaded / 2
     assert again < empty + 150 * MIB
+
+
+def test_models_that_come_and_go_leave_nothing_in_the_server_that_adds_up(runtime: AloneRuntime) -> None:
+    held = []
+    for number in range(_TIMES + 1):
+        assert runtime.register(f"model-{number}", tiny()).status_code == 200
+        assert runtime.chat(f"model-{number}").status_code == 200
+        assert runtime.unregister(f"model-{number}").status_code == 200
+        held.append(proportional(runtime.server()) // MIB)
+    print(f"\nthe server, after each: {held} MiB")
+    assert held[-1] - held[0] < _TIMES * _GROWTH_MIB
+    assert remains.KEEPS not in runtime.text()
 
 
 def test_a_layer_without_its_queries_never_serves(runtime: AloneRuntime, tmp_path: Path) -> None:

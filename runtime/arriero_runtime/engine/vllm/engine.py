@@ -10,7 +10,18 @@ from typing import Any, Final, Self
 
 from arriero_api.pod import NO_PARSER
 from arriero_runtime.engine.protocol import AsgiApp, Counters, FirstAnswer, LoraCapacity
-from arriero_runtime.engine.vllm import adapters, media, patience, processes, question, room, series, steps, tokens
+from arriero_runtime.engine.vllm import (
+    adapters,
+    media,
+    patience,
+    processes,
+    question,
+    remains,
+    room,
+    series,
+    steps,
+    tokens,
+)
 
 _MESSAGE_ENDS: Final = ("<|eom_id|>", "<|eom|>")
 """Of Llama 3.1 and later, and of Llama 4."""
@@ -175,3 +186,4 @@ class VllmEngine:
         if (handler := self._client.output_handler) is not None:
             handler.cancel()
         await patience.end(self._client, seconds)
+        remains.forget()
