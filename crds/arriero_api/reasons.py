@@ -382,7 +382,7 @@ _ALL: Final = (
     _fault(
         "InputsChanged",
         "The profile, or something that the spec refers to, has changed since the pods were made.",
-        "Set annotation arriero.dev/retry to a new value to replace the pods when it suits; until then all is served as before.",
+        "Set annotation arriero.dev/retry to a new value to replace the pods when it suits; until then all is served as before. The chart's values changes.profiles and changes.references can do it by themselves.",
     ),
     _fault(
         "ReferenceDeleted",

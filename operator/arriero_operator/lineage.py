@@ -143,7 +143,7 @@ def _kept(wish: Wish, seen: Seen, records: Iterable[Mapping[str, Any]], changes:
                 return None
             words = "what the spec refers to has" if contents else "the profile or the hub's endpoint has"
             waits = profile and rule == "OneByOne"
-            stale = f"{words} changed since the pods were made"
+            stale = f"{words} changed since the pods were made" + ("; models follow one by one" if waits else "")
             return Choice(wish.inputs, line, wish.current, stale, stored=True, waits=waits)
     return None
 

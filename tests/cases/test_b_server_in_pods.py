@@ -16,7 +16,6 @@ from tests.operator.reconcile.pods import Pods
 from tests.operator.reconcile.runtime import scripted_runtime
 from tests.operator.reconcile.test_control_plane import serve
 from tests.runtime.server.harness import free_port, options_for, running
-from tests.support.eventually import eventually
 from tests.support.kubectl import Kubectl, KubectlError, Object
 
 ROOT = Path(__file__).parents[2]
@@ -204,4 +203,5 @@ def test_b11_a_context_in_the_arguments_is_refused_with_the_field_to_use(served:
     served.apply(model("tiny", engine={"args": ["--max-model-len", "131072"]}))
     found = until(served, "tiny", "Accepted", "False", "EngineFlagOwned")
     assert "spec.engine.maxModelLen" in found["message"]
-    eventually(lambda: not served.items("pods", "arriero.dev/model=tiny"))
+    # The condition is written after what is made: nothing was.
+    assert not served.items("pods,deployments,services,configmaps", "arriero.dev/model=tiny")

@@ -70,6 +70,15 @@ def test_a_change_of_any_setting_starts_it_anew() -> None:
     assert render({"replicas": 2}).pod["metadata"]["annotations"] == before
 
 
+def test_several_go_to_different_nodes_where_there_are_some() -> None:
+    assert "topologySpreadConstraints" not in POD
+    pod = render({"replicas": 2}).pod
+    (spread,) = pod["spec"]["topologySpreadConstraints"]
+    assert (spread["topologyKey"], spread["whenUnsatisfiable"]) == ("kubernetes.io/hostname", "ScheduleAnyway")
+    selected = spread["labelSelector"]["matchLabels"]
+    assert selected and selected.items() <= pod["metadata"]["labels"].items()
+
+
 def test_its_image_follows_the_version_of_the_chart() -> None:
     version = yaml.safe_load((CHART / "Chart.yaml").read_text())["appVersion"]
     assert CONTAINER["image"] == f"arriero-operator:{version}"

@@ -9,7 +9,7 @@ from tests.chart.rendering import render
 
 MADE_OF = {"cpu": "83cdd0a556", "nvidia": "f5f14a1b43"}
 """What the profiles are to a small model. One that becomes another on purpose is told with the release, because all its
-models get new pods with the upgrade (`changes.references`); then the hash is replaced here."""
+models get new pods with the upgrade (`changes.profiles`); then the hash is replaced here."""
 
 
 @pytest.mark.parametrize("name", MADE_OF)

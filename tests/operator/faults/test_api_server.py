@@ -64,6 +64,7 @@ def test_an_api_server_that_is_slow_delays_a_model_and_costs_no_lease(
     "answer",
     [
         pytest.param(BUSY, id="too many requests"),
+        pytest.param(CONFLICT, id="conflict"),
         pytest.param(BROKEN, id="unavailable", marks=pytest.mark.full),
         pytest.param(TIMED_OUT, id="internal error", marks=pytest.mark.full),
         pytest.param(Reply(504, b"<html>gateway timeout</html>"), id="a balancer's own page", marks=pytest.mark.full),

@@ -137,6 +137,7 @@ def test_a_profile_is_followed_in_the_models_turn_and_with_the_image_that_it_has
     found = world.choose("a", profile=LARGER)
     assert (world.current, found.waits) == (first, True)
     assert "the profile or the hub's endpoint has changed" in found.stale
+    assert found.stale.endswith("models follow one by one")
     assert not world.choose("a", profile=LARGER, moved="larger").stale
     second = world.current
     assert second == inputs(LARGER).hash != first

@@ -8,17 +8,27 @@ from tests.operator.reconcile.models import model, patch_spec, until
 from tests.operator.reconcile.pods import Pods
 from tests.support.audit import AuditLog
 from tests.support.kubectl import Kubectl
+from tests.support.operator import operator_settings
 
 pytestmark = pytest.mark.control_plane
 
 ASKED = ("leases", "selfsubjectaccessreviews")
 """Requests that change no object of a model."""
 
+MESH = {
+    "metadata": {"labels": {"team": "nlp"}},
+    "spec": {
+        "containers": [{"name": "mesh", "image": "mesh:1", "resources": {"requests": {"cpu": "1000m"}}}],
+        "volumes": [{"name": "scratch", "emptyDir": {"sizeLimit": "1024Mi"}}],
+    },
+}
+
 
 def test_a_new_operator_writes_nothing_for_models_at_rest(
     operator: MakeOperator, kubectl: Kubectl, control_plane: ControlPlane
 ) -> None:
-    process = operator()
+    policies = operator_settings(kubectl.namespace)["networkPolicies"] | {"enabled": True}
+    process = operator(networkPolicies=policies)
     kubectl.apply(model("plain"))
     kubectl.apply(
         model(
@@ -26,7 +36,10 @@ def test_a_new_operator_writes_nothing_for_models_at_rest(
             replicas=2,
             resources={"limits": {"cpu": "2000m", "memory": "8192Mi"}},
             engine={"env": [{"name": "A", "value": "b"}], "args": ["--seed=1"]},
-            service={"annotations": {"example.com/a": "b"}},
+            service={"annotations": {"example.com/a": "b"}, "type": "NodePort", "name": "by-name"},
+            cache={"claimTemplate": {"size": "1Gi", "accessModes": ["ReadWriteMany"]}},
+            lora={"maxRank": 8, "adapters": [{"name": "fr", "uri": "hf://org/fr"}]},
+            podTemplate=MESH,
         )
     )
     for name, count in (("plain", 1), ("full", 2)):
@@ -36,7 +49,7 @@ def test_a_new_operator_writes_nothing_for_models_at_rest(
         until(kubectl, name, "Ready", "True")
     process.stop()
     log = AuditLog.now(control_plane.audit_log)
-    again = operator(identity="operator-1")
+    again = operator(identity="operator-1", networkPolicies=policies)
     for name in ("plain", "full"):  # answered once what the start queued is done
         patch_spec(kubectl, name, {"rollout": {"surgeWaitSeconds": 31}})
         until(kubectl, name, "Ready", "True")
