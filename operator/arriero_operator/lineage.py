@@ -101,6 +101,8 @@ def choose(wish: Wish, seen: Seen, stored: Iterable[Mapping[str, Any]], changes:
     same = [(_fitting(wish, one), line) for one in records if (line := _same(one, wish))]
     for fitting, line in same:
         if seen.missing or not line.spec or line.seen == seen.contents:
+            if line.profile and (kept := _kept(wish, seen, records, changes)) and kept.waits:
+                return kept  # its turn may be another's by now, as the status does not tell of it
             return _chosen(fitting, line if line.spec else replace(line, spec=spec_hash(wish.spec), seen=seen.contents))
     return _kept(wish, seen, records, changes) or _new(wish, seen, records)
 

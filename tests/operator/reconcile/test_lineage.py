@@ -148,6 +148,19 @@ def test_a_profile_is_followed_in_the_models_turn_and_with_the_image_that_it_has
     assert (world.current, found.waits, found.stale) == (second, False, "")
 
 
+def test_a_turn_of_which_the_status_tells_nothing_is_asked_for_again() -> None:
+    world = World(TURNS)
+    world.choose("a")
+    first = world.current
+    world.choose("a", profile=LARGER, moved="larger")
+    second, world.current = world.current, first
+    assert world.choose("a", profile=LARGER).waits
+    assert world.current == first
+    world.choose("a", profile=LARGER, moved="larger")
+    assert world.current == second
+    assert len(world.stored) == 2
+
+
 def test_other_changes_wait_for_no_turn() -> None:
     world = World(TURNS)
     world.choose("a")
