@@ -64,6 +64,7 @@ def parse(flags: Sequence[str], wishes: Wishes) -> argparse.Namespace:
             if plugin:
                 manager(plugin)
         validate_api_server_args(args)
+        _refuse_parser(args.reasoning_parser, ReasoningParserManager.list_registered())
     except SystemExit as error:
         raise start_error("InvalidArguments", "--help and --version start no model.", Phase.RESOLVING) from error
     except (TypeError, ValueError, KeyError, OSError) as error:
@@ -87,6 +88,12 @@ def unusable(message: str, known: Collection[str] = ()) -> StartError:
     found = explained([f"error: {' '.join(message.split())}"], Phase.RESOLVING).failure
     question = meant.flags(message, known)
     return StartError(replace(found, message=f"{found.message} {question}") if question else found)
+
+
+def _refuse_parser(name: str | None, known: Sequence[str]) -> None:
+    """vLLM looks one of reasoning up where the engine has begun to load. Raises KeyError in its words."""
+    if name and name not in known:
+        raise KeyError(f"invalid reasoning parser: {name} (chose from {{ {','.join(known)} }})")
 
 
 def _refuse_words(args: argparse.Namespace) -> None:
