@@ -49,7 +49,7 @@ def _argument(name: str, flags: str, argument: str, words: str, **more: Any) -> 
 
 ARGUMENTS: Final = (
     _argument("args-api-server-count", "--api-server-count 2", "", "--api-server-count"),
-    _argument("args-autotool-no-parser", "--enable-auto-tool-choice", "", "--tool-call-parser"),
+    _argument("args-autotool-no-parser", "--enable-auto-tool-choice", "", "use spec.engine.toolCallParser"),
     _argument("args-chat-template-missing-file", "--chat-template no/such.jinja", "--chat-template", "no/such.jinja"),
     _argument("args-config-missing", "--config nope.yaml", "", "--config"),
     _argument("args-dtype-bad", "--dtype float99", "--dtype", "float99"),

@@ -144,6 +144,8 @@ def write(world: World, names: tuple[Registration, ...], minute: int = 0) -> Wan
 
 async def test_a_pod_that_still_says_what_it_served_before_has_not_proven_names_that_came_back() -> None:
     world = World()
+    world.answer = says(Registrations(NAMES))
+    await world.ask()  # the commit is known from the beginning
     write(world, NAMES)
     first = write(world, (*NAMES, ALIAS), 1)
     world.answer = says(first.content)
@@ -151,7 +153,7 @@ async def test_a_pod_that_still_says_what_it_served_before_has_not_proven_names_
     assert world.proven(world.round(), first)
     write(world, NAMES, 2)
     again = write(world, (*NAMES, ALIAS), 3)
-    assert again.content.names == first.content.names
+    assert replace(again.content, sequence=0) == replace(first.content, sequence=0)
     world.answer = says(first.content)  # it has not read its file since, and reads the change in between later on
     await world.ask()
     assert not world.proven(world.round(), again)
