@@ -74,7 +74,10 @@ def _unlink(files: Collection[Path]) -> None:
     for file in files:
         for prefix, kind in _KINDS.items():
             if file.name.startswith(prefix):
-                file.unlink(missing_ok=True)
+                try:
+                    file.unlink()
+                except FileNotFoundError:
+                    continue  # its owner has taken it away after all, and told the tracker
                 resource_tracker.unregister(f"/{file.name.removeprefix('sem.')}", kind)
 
 
