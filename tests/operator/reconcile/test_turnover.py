@@ -166,6 +166,12 @@ def nudge(kubectl: Kubectl) -> str:
     return str(kubectl.json("get", "deployment", "tiny")["metadata"]["annotations"].get(labels.NUDGE, ""))
 
 
+def told_of_the_strategy(kubectl: Kubectl) -> bool:
+    """Whether the Deployment's annotation of it has been handed on to the ReplicaSet that is to have pods."""
+    found = [one for one in kubectl.items("replicasets", "arriero.dev/model=tiny") if one["spec"]["replicas"]]
+    return any(labels.REPLACING in one["metadata"]["annotations"] for one in found)
+
+
 def test_a_surge_that_a_quota_refuses_is_followed_by_its_pod_within_two_seconds_of_the_old_ones_end(
     kubectl: Kubectl, operator: MakeOperator
 ) -> None:
@@ -179,6 +185,9 @@ def test_a_surge_that_a_quota_refuses_is_followed_by_its_pod_within_two_seconds_
         pods = serve(kubectl, surgeWaitSeconds=10)
         patch_spec(kubectl, "tiny", NEXT)
         eventually(lambda: any("deletionTimestamp" in pod["metadata"] for pod in pods.all()), 30)
+        # The ReplicaSet tries at once when it changes with the strategy, and then not for longer than ten seconds.
+        eventually(lambda: told_of_the_strategy(kubectl))
+        held(pods, 1)
         assert not nudge(kubectl), "while the old pod ends there is nothing to try"
         pods.remove_deleted()
         asked = [time.monotonic()]
