@@ -54,7 +54,7 @@ CHATS: dict[str, list[dict[str, Any]]] = {
         {"role": "assistant", "content": "It is sunny.", "refusal": None},
         {"role": "user", "content": "Thanks"},
     ],
-    "names": [{"role": "user", "name": None, "content": "x"}, {"role": "user", "name": "ann", "content": "x"}],
+    "names": [{"role": "user", "name": "ann", "content": "x"}, {"role": "user", "content": "x"}],
     "roles and parts": [
         {"role": "developer", "content": [{"type": "text", "text": "Be kind."}]},
         {"role": "user", "content": [{"type": "text", "text": "What is it?"}, IMAGE, FILE]},
