@@ -88,7 +88,7 @@ def test_one_replica_on_the_only_accelerator_is_replaced_by_itself(
     kubectl: Kubectl, operator: MakeOperator, one: str, strategy_name: str
 ) -> None:
     operator_on(operator, kubectl, one)
-    pods = serve(kubectl, strategy=strategy_name)
+    pods = serve(kubectl, strategy=strategy_name, surgeWaitSeconds=6)  # it must be seen to wait, also by slow eyes
     (before,) = pods.live()
     patch_spec(kubectl, "tiny", NEXT)
     if strategy_name == "Auto":
