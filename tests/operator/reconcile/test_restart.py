@@ -37,8 +37,8 @@ def test_a_new_operator_writes_nothing_for_models_at_rest(
             resources={"limits": {"cpu": "2000m", "memory": "8192Mi"}},
             engine={"env": [{"name": "A", "value": "b"}], "args": ["--seed=1"]},
             service={"annotations": {"example.com/a": "b"}, "type": "NodePort", "name": "by-name"},
-            cache={"claimTemplate": {"size": "1Gi", "accessModes": ["ReadWriteMany"]}},
-            lora={"maxRank": 8, "adapters": [{"name": "fr", "uri": "hf://org/fr"}]},
+            cache={"emptyDir": {"sizeLimit": "2048Mi"}},
+            lora={"maxRank": 8},
             podTemplate=MESH,
         )
     )
