@@ -42,6 +42,15 @@ def test_it_lists_the_names(openai: OpenAI) -> None:
         openai.models.retrieve("other")
 
 
+def test_the_document_tells_of_every_route_that_this_engine_answers(server: Live) -> None:
+    with server.client() as client:
+        told = client.get("/openapi.json").json()["paths"]
+        routes = client.get("/v1/inspect/routes").json()["data"]
+    served = {(one["method"], one["route"]) for one in routes} - {("GET", "/openapi.json")}
+    assert {(method.upper(), path) for path, methods in told.items() for method in methods} == served
+    assert len(served) >= 30
+
+
 @pytest.mark.parametrize("name", ["one", "chat"])
 def test_it_chats(openai: OpenAI, name: str) -> None:
     answer = openai.chat.completions.create(
