@@ -44,7 +44,9 @@ async def test_a_storm_of_events_with_slow_reconciles_leaves_memory_flat_and_the
     wanted = MODELS_COUNT * ROUNDS
 
     def all_seen() -> bool:
-        line = next(line for line in running.ask("/metrics")[1].splitlines() if line.startswith(seen))
+        status, text = running.ask("/metrics")
+        assert status == 200, (status, running.has_ended())
+        (line,) = (line for line in text.splitlines() if line.startswith(seen))
         return float(line.removeprefix(seen)) >= wanted
 
     await eventually_async(all_seen, timeout=30)
