@@ -144,6 +144,7 @@ def _property(parameter: wire.ToolParameter, where: str) -> dict[str, Any]:
         if found["type"] != kind or name in found:
             raise invalid(f"{where}.{name}", f"does not go with param_type '{parameter.param_type}'")
         found[name] = inner
+    _check(found, where)
     texts = {"title": parameter.title, "description": parameter.description}
     found |= {name: text for name, text in texts.items() if text}
     values = {"default": parameter.default, "enum": parameter.enum}
@@ -154,11 +155,38 @@ _INNER: Final = {"items": "array", "properties": "object"}
 """What a parameter may say of what is in it → the type that has it."""
 
 
-def _type(words: str, where: str) -> dict[str, Any]:
+_DEEPEST: Final = 8
+"""Levels of what is in a list or an object; calls that are forced are made of each."""
+
+
+def _check(schema: Any, where: str, level: int = 0) -> None:
+    """Whether it can be read as a JSON schema where calls depend on it. Raises Refused."""
+    if level > _DEEPEST:
+        raise invalid(where, f"is more than {_DEEPEST} levels deep")
+    if isinstance(schema, bool):
+        return
+    if not isinstance(schema, dict):
+        raise invalid(where, "must be a JSON schema, an object")
+    if "enum" in schema and not (isinstance(schema["enum"], list) and schema["enum"]):
+        raise invalid(f"{where}.enum", "must be a list of at least one value")
+    if not isinstance(schema.get("type", ""), str | list):
+        raise invalid(f"{where}.type", "must be the name of a type")
+    if "items" in schema:
+        _check(schema["items"], f"{where}.items", level + 1)
+    inner = schema.get("properties", {})
+    if not isinstance(inner, dict):
+        raise invalid(f"{where}.properties", "must be an object of JSON schemas")
+    for name, one in inner.items():
+        _check(one, f"{where}.properties.{name}", level + 1)
+
+
+def _type(words: str, where: str, level: int = 0) -> dict[str, Any]:
+    if level > _DEEPEST:
+        raise invalid(f"{where}.param_type", f"is more than {_DEEPEST} levels deep")
     outer, bracket, inner = words.partition("[")
     known = _TYPES.get(outer.lower())
     if known == "array" and bracket and inner.endswith("]"):
-        return {"type": "array", "items": _type(inner[:-1].strip(), where)}
+        return {"type": "array", "items": _type(inner[:-1].strip(), where, level + 1)}
     if known == "object" and bracket and inner.endswith("]"):
         return {"type": "object"}
     if known is None or bracket:

@@ -42,7 +42,19 @@ other = st.fixed_dictionaries(
 )
 messages = st.lists(mostly(user | other), min_size=1, max_size=3)
 kinds = st.sampled_from(["str", "list[int]", "dict[str, int]", "[", "list[[]"])
-parameters = st.dictionaries(st.text(max_size=3), mostly(st.fixed_dictionaries({"param_type": kinds})), max_size=2)
+inner = st.recursive(
+    mostly(
+        st.fixed_dictionaries({"type": st.sampled_from(["string", "array", "object"])}, optional={"enum": anything})
+    ),
+    lambda below: st.fixed_dictionaries({"type": st.just("array"), "items": below}),
+    max_leaves=3,
+)
+plain = st.fixed_dictionaries({"param_type": kinds}, optional={"enum": mostly(st.lists(anything, max_size=2))})
+listed = st.fixed_dictionaries({"param_type": st.just("list"), "items": inner})
+objects = st.fixed_dictionaries(
+    {"param_type": st.just("object"), "properties": st.dictionaries(st.text(max_size=3), inner, max_size=2)}
+)
+parameters = st.dictionaries(st.text(max_size=3), mostly(plain | listed | objects), max_size=2)
 tool = st.fixed_dictionaries(
     {"tool_name": st.sampled_from(["f", "g", "brave_search"])}, optional={"parameters": mostly(parameters)}
 )

@@ -93,6 +93,14 @@ async def test_what_a_parameter_s_values_are_held_to_reaches_the_engine(stack: N
     }
 
 
+def deep(levels: int) -> dict[str, Any]:
+    """Lists in lists."""
+    found: dict[str, Any] = {"type": "integer"}
+    for _ in range(levels):
+        found = {"type": "array", "items": found}
+    return found
+
+
 @pytest.mark.parametrize(
     ("tool", "field"),
     [
@@ -112,6 +120,27 @@ async def test_a_member_of_a_tool_that_would_have_no_effect_is_refused_by_name(
     assert status == 400
     found = body.get("detail") or [part for error in body["error"]["detail"]["errors"] for part in error["loc"]]
     assert field in found
+    assert not stack.script.asked
+
+
+@pytest.mark.parametrize(
+    ("parameter", "field"),
+    [
+        ({"param_type": "list", "items": {"enum": 5}}, "items.enum"),
+        ({"param_type": "list", "items": {"enum": "abc"}}, "items.enum"),
+        ({"param_type": "list", "items": {"type": 5}}, "items.type"),
+        ({"param_type": "list", "items": {"items": "integer"}}, "items.items"),
+        ({"param_type": "object", "properties": {"b": {"properties": [1]}}}, "properties.b.properties"),
+        ({"param_type": "list[" * 5_000 + "int" + "]" * 5_000}, "param_type"),
+        ({"param_type": "list", "items": deep(50)}, "items.items"),
+    ],
+)
+async def test_what_is_in_a_parameter_and_cannot_be_read_is_refused_by_name(
+    stack: Native, parameter: dict[str, Any], field: str
+) -> None:
+    status, body = await ask(stack, tools=[{"tool_name": "f", "parameters": {"a": parameter}}])
+    assert status == 400
+    assert f"tools[0].parameters.a.{field}" in body["detail"]
     assert not stack.script.asked
 
 

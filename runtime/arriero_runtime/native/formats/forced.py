@@ -25,13 +25,18 @@ list ::= "[" (value (", " value)*)? "]"
 dict ::= "{" (text ": " value (", " text ": " value)*)? "}"
 value ::= text | number | bool | none | list | dict
 """
+_LISTS: Final = 3
+"""How deep in each other lists are held to the type of what is in them; each level writes that type twice."""
 _PYTHON: Final = 'bool ::= "True" | "False"\nnone ::= "None"\n'
 _JSON: Final = 'bool ::= "true" | "false"\nnone ::= "null"\n'
 
 
 def constraint(functions: Sequence[Function], form: str) -> dict[str, Any]:
-    """`structured_outputs` of a request: the answer is a call of one of these functions, in this format, and each
-    argument is of its parameter's type. In the format python_list there may be several."""
+    """`structured_outputs` of a request: the answer is a call of one of these functions, in this format.
+
+    In the format json its arguments keep to their schema. In the others each is of its parameter's type, or one of its
+    `enum`, and so is what is in lists; in python_list there may be several calls.
+    """
     if form == "json":
         return {"json": {"anyOf": [_object(function) for function in functions]}}
     rules = [f"f{number}" for number in range(len(functions))]
@@ -84,11 +89,11 @@ def _argument(key: str, schema: Mapping[str, Any], python: bool) -> str:
     return f"{_quoted(f'{key}=' if python else f'{as_json(key)}: ')} {_rule(schema, python)}"
 
 
-def _rule(schema: Mapping[str, Any], python: bool) -> str:
+def _rule(schema: Mapping[str, Any], python: bool, lists: int = 0) -> str:
     if values := schema.get("enum"):
         return f"({' | '.join(_quoted(literal(value) if python else as_json(value)) for value in values)})"
-    if schema.get("type") == "array" and isinstance(items := schema.get("items"), dict):
-        one = _rule(items, python)
+    if schema.get("type") == "array" and isinstance(items := schema.get("items"), dict) and lists < _LISTS:
+        one = _rule(items, python, lists + 1)
         return f'("[" ({one} (", " {one})*)? "]")'
     return _TYPES.get(str(schema.get("type", "")), "value")
 

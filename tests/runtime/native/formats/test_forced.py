@@ -72,6 +72,15 @@ def test_an_argument_of_which_the_values_are_told_has_one_of_them() -> None:
     assert '"\\"on\\": " ("true" | "\\"é\\"" | "null")' in constraint([function], "function_tag")["grammar"]
 
 
+@pytest.mark.parametrize("form", ["python_list", "function_tag"])
+def test_lists_in_lists_make_no_long_grammar(form: str) -> None:
+    schema: dict[str, Any] = {"type": "string", "enum": ["x" * 100]}
+    for _ in range(50):
+        schema = {"type": "array", "items": schema}
+    function = {"name": "f", "parameters": {"type": "object", "properties": {"a": schema}, "required": ["a"]}}
+    assert len(constraint([function], form)["grammar"]) < 1_000
+
+
 @pytest.mark.full
 def test_the_engine_takes_every_grammar_and_its_answers_are_read() -> None:
     """In a process with the engine's packages: the grammars accept what the reader reads, and nothing else."""
