@@ -8,7 +8,7 @@ again is found by it, so that pods are replaced once for each change, and not at
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from arriero_api import labels
@@ -71,7 +71,9 @@ def lineage_of(record: Mapping[str, Any]) -> Lineage | None:
     """As the ControllerRevision says; None for one of an operator that did not say it, or that was edited by hand."""
     text = (record["metadata"].get("annotations") or {}).get(labels.INPUTS)
     try:
-        return Lineage(**json.loads(text)) if text else None
+        said = json.loads(text) if text else None
+        # What a newer operator says beside this is not this one's to judge.
+        return Lineage(**{one.name: said[one.name] for one in fields(Lineage) if one.name in said}) if said else None
     except (ValueError, TypeError):
         return None
 
@@ -141,10 +143,11 @@ def _kept(wish: Wish, seen: Seen, records: Iterable[Mapping[str, Any]], changes:
         if _hash(one) == wish.current and line and (line.spec, line.retry) == (spec_hash(wish.spec), wish.retry):
             contents = line.seen != seen.contents
             profile = _inputs(_fitting(wish, one), line).hash != wish.current
-            if (contents and changes.references == "Rollout") or (profile and rule == "Rollout"):
+            waits = profile and rule == "OneByOne"
+            # New contents would take the new profile along, which may be one that another model has failed with.
+            if (contents and changes.references == "Rollout" and not waits) or (profile and rule == "Rollout"):
                 return None
             words = "what the spec refers to has" if contents else "the profile or the hub's endpoint has"
-            waits = profile and rule == "OneByOne"
             stale = f"{words} changed since the pods were made" + ("; models follow one by one" if waits else "")
             return Choice(wish.inputs, line, wish.current, stale, stored=True, waits=waits)
     return None

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from arriero_api import labels
+from arriero_api import labels, pod
 from arriero_operator import revisions
 from arriero_operator.apply import Applier, ChildProblem, Leaving, Part
 from arriero_operator.cache import Cache
@@ -63,13 +63,19 @@ class LostRevisions:
 def applied(live: Object) -> Object | None:
     """The pod template as the operator last applied it: without what the API server and others have put in.
 
-    None where the object does not tell who has set what.
+    None where the object does not tell who has set what, or where a part is another's by now.
     """
     for entry in live["metadata"].get("managedFields") or ():
         if entry["manager"] == labels.TEMPLATE_MANAGER and entry["operation"] == "Apply":
             found = part(live, entry["fieldsV1"]).get("spec", {}).get("template")
-            return found if isinstance(found, dict) else None
+            return found if isinstance(found, dict) and _whole(found) else None
     return None
+
+
+def _whole(template: Object) -> bool:
+    """Whether the runtime's container is there with its image, which somebody else may have set since."""
+    containers = (template.get("spec") or {}).get("containers") or ()
+    return any(one.get("name") == pod.CONTAINER and one.get("image") for one in containers)
 
 
 def part(live: Any, fields: Mapping[str, Any]) -> Any:

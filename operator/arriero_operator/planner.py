@@ -110,9 +110,12 @@ class Planner:
             self._turns.passed(observed.key)
             return found
         moved = self._turns.mark(asked.profile.name) if found.waits else ""
-        if not self._turns.may(observed.key, moved or asked.inputs.default_image):
+        # Both turns where both have changed, always in this order: pods of a new profile have its new image too.
+        if moved and not self._turns.may(observed.key, moved):
             return found
-        return self._planned(observed, asked, seen, rolling=not moved, moved=moved)
+        if rolls and not self._turns.may(observed.key, asked.inputs.default_image):
+            return found
+        return self._planned(observed, asked, seen, rolling=rolls, moved=moved)
 
     async def _tried(self, observed: Observed, found: Plan) -> Plan:
         """Refused, where the API server does not take the pods of a new revision."""

@@ -42,6 +42,9 @@ class Turns:
         """Whether the model, whose pods are of something else, is to be moved to this now."""
         model = self._cache.get(MODELS, *key)
         if model is None or not self._fit(key, model):
+            if self._turn.get(aim) == key:
+                del self._turn[aim]
+                self._next(aim)
             return False
         if self._holder(aim) not in (None, key):
             self._waiting[aim].add(key)

@@ -172,6 +172,31 @@ def test_other_changes_wait_for_no_turn() -> None:
     assert world.current != second
 
 
+def test_contents_that_change_beside_the_profile_do_not_bring_it_out_of_turn() -> None:
+    world = World(TURNS)
+    world.choose("a")
+    first = world.current
+    assert world.choose("b", profile=LARGER).waits
+    assert world.current == first
+    assert not world.choose("b", profile=LARGER, moved="larger").waits
+    assert world.current != first
+
+
+def test_a_model_that_is_moved_to_a_profile_and_its_image_is_found_again_as_it_is() -> None:
+    world = World(TURNS)
+    world.choose("a")
+    moved = world.choose("a", profile=LARGER, rolling=True, moved="larger")
+    assert (moved.lineage.image, moved.lineage.profile) == ("runtime:2", "larger")
+    wanted = world.current
+    assert not world.choose("a", profile=LARGER).waits
+    assert world.current == wanted
+
+
+def test_what_a_newer_operator_says_of_a_revision_beside_what_is_known_is_left_alone() -> None:
+    record = {"metadata": {"annotations": {labels.INPUTS: '{"image": "i", "spec": "s", "later": 1}'}}}
+    assert lineage.lineage_of(record) == lineage.Lineage("s", image="i")
+
+
 def test_contents_that_are_only_told_keep_no_model_from_its_turn() -> None:
     world = World(MIXED)
     world.choose("a")

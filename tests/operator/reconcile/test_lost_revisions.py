@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from arriero_api import labels
 from arriero_operator.lost_revisions import applied, part
 from tests.conftest import MakeOperator
 from tests.operator.reconcile.models import model, patch_spec, until
@@ -121,6 +122,17 @@ def test_what_somebody_has_set_of_an_object_is_told_by_the_fields_that_are_their
     live: Object, fields: Object, wanted: Object
 ) -> None:
     assert part(live, fields) == wanted
+
+
+def test_a_template_whose_image_somebody_else_has_set_is_not_taken() -> None:
+    def live(*fields: str) -> Object:
+        own: Object = {"f:name": {}, **{name: {} for name in fields}}
+        set_by_us = {"f:spec": {"f:template": {"f:spec": {"f:containers": {'k:{"name":"runtime"}': own}}}}}
+        entry = {"manager": labels.TEMPLATE_MANAGER, "operation": "Apply", "fieldsV1": set_by_us}
+        return {"metadata": {"managedFields": [entry]}, "spec": {"template": {"spec": {"containers": [LIVE]}}}}
+
+    assert applied(live()) is None
+    assert applied(live("f:image")) == {"spec": {"containers": [{"name": "runtime", "image": "i"}]}}
 
 
 def test_an_object_that_does_not_tell_who_has_set_what_has_no_template_to_take() -> None:

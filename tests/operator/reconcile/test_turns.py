@@ -128,6 +128,24 @@ def test_who_is_ready_with_it_makes_room_and_one_that_fails_with_an_earlier_aim_
     assert world.may("y", aim)
 
 
+@pytest.mark.parametrize("aim", [IMAGE, MARK], ids=["image", "profile"])
+def test_who_is_not_well_any_more_before_it_was_moved_gives_its_turn_back(aim: str) -> None:
+    world = World("x", "y")
+    assert (world.may("x", aim), world.may("y", aim)) == (True, False)
+    world.put("x", 2, ready="False")
+    assert not world.may("x", aim)
+    assert world.told == [("team", "y")]
+    assert world.may("y", aim)
+
+
+def test_who_has_failed_with_a_profile_and_its_image_holds_up_those_that_wait_for_either() -> None:
+    world = World("x", "y", "z")
+    assert (world.may("x", MARK), world.may("x", IMAGE)) == (True, True)
+    world.record("x", "moved", Lineage("s", image=IMAGE, profile=MARK))
+    world.put("x", 2, wanted="moved", ready="False")
+    assert (world.may("y", MARK), world.may("z", IMAGE)) == (False, False)
+
+
 def test_a_model_that_is_not_well_gets_no_turn_and_one_with_an_image_of_its_own_only_the_profiles() -> None:
     world = World()
     world.put("ill", 1, ready="False")
