@@ -77,6 +77,22 @@ class _Applied:
 
     intents: dict[str, str] = field(default_factory=dict)
     looks: str = ""
+    version: str = ""
+    """Its resourceVersion when it was last seen to look so."""
+
+    def fits(self, live: Mapping[str, Any]) -> bool:
+        """Whether the object looks as it did."""
+        version = live["metadata"]["resourceVersion"]
+        if version == self.version:
+            return True
+        same = self.looks == looks(live)
+        if same:
+            self.version = version
+        return same
+
+    def saw(self, live: Mapping[str, Any]) -> None:
+        """The object looks as it is to."""
+        self.looks, self.version = looks(live), live["metadata"]["resourceVersion"]
 
 
 class Applier:
@@ -107,14 +123,15 @@ class Applier:
             self._applied[place] = _recalled(live, parts)
         self._places[owner.namespace, owner.name].add(place)
         memory = self._applied[place]
-        same = live is not None and memory.looks == looks(live)
+        same = live is not None and memory.fits(live)
         wanted = [part for part in parts if not same or memory.intents.get(part.manager) != part.digest]
         if wanted and live is not None and labels.OPENED in (live["metadata"].get("annotations") or {}):
             wanted = [*_settling(live, parts), *parts]
         if wanted:
             live = await self._bring(kind, parts, wanted, memory)
         assert live is not None
-        memory.looks = looks(live)
+        if wanted or not same:
+            memory.saw(live)
         return live
 
     async def remove(self, kind: Kind, obj: Mapping[str, Any]) -> None:

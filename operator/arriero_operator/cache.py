@@ -62,7 +62,9 @@ class Cache:
             if version <= _version(known):
                 return version == _version(known)
             self._unindex(kind, known)
-        pruned = self._texts.shared(prune(kind, obj))
+        pruned = prune(kind, obj)
+        if kind is MODELS:  # the others were read by `kube.parsing`
+            pruned = self._texts.shared(pruned)
         self._objects[kind.kind][place] = pruned
         if stem := _stem(pruned):
             self._by_stem[(kind.kind, place[0], stem)].add(place[1])

@@ -1,4 +1,4 @@
-"""The only module that knows Kopf: watch events go into the cache, and their model's key onto the queue.
+"""The only module that knows Kopf, which watches the InferenceModels and is the life of the process.
 
 The handlers are `on.event` handlers, which keep no state in the cluster: no finalizer, no annotation, no patch.
 """
@@ -12,28 +12,21 @@ from typing import Any, Final
 import aiohttp
 import kopf
 
-from arriero_operator.cache import CACHED, Cache
-from arriero_operator.keys import Key
+from arriero_operator import watches as signs
+from arriero_operator.intake import Intake
 from arriero_operator.kube.adapter import PAGE
 from arriero_operator.kube.credentials import Credentials
-from arriero_operator.kube.protocol import MODELS, Kind, Object
-from arriero_operator.owners import key_of
-from arriero_operator.queue import Enqueue
+from arriero_operator.kube.protocol import MODELS
 from arriero_operator.watches import Watches
 
 LOGIN_LASTS: Final = timedelta(minutes=10)
 """The kubelet renews a token when a fifth of its life is left: at least two minutes, at most hours before its end."""
 
-INACTIVITY: Final = 70.0
-"""Seconds of silence after which a stream is begun anew: the API server sends a bookmark each minute."""
 AT_ONCE: Final = 50
 """Objects of one watch that Kopf handles at the same time: each is whole in memory, and at a start there are thousands.
 No handler waits for anything, so that none can hold up another."""
 LINGER: Final = 0.02
 """Seconds for which Kopf keeps the last event of an object, and one of those places."""
-STREAM: Final = (300, 360)
-"""Seconds after which the API server ends a stream: long-lived ones get lost in load balancers, and replicas must not
-reconnect in step."""
 
 _BACKOFFS: Final = (1, 1, 2, 3, 5, 8, 13, 21)
 
@@ -41,11 +34,9 @@ Handler = Callable[..., Awaitable[None]]
 
 
 async def watch(
-    cache: Cache,
-    enqueue: Enqueue,
+    intake: Intake,
     credentials: Credentials,
     namespaces: tuple[str, ...],
-    watched: Callable[[str], None],
     watches: Watches,
     stop: asyncio.Event,
     ready: asyncio.Event,
@@ -55,16 +46,13 @@ async def watch(
     Any error that Kopf cannot mend by itself is raised: the process must then end and start anew.
     """
     registry = kopf.OperatorRegistry()
-    for kind in CACHED:
-        group, _, version = kind.api_version.rpartition("/")
-        kopf.on.event(group, version, kind.plural, id=kind.plural, registry=registry)(
-            _handler(kind, cache, enqueue, watched)
-        )
+    group, _, version = MODELS.api_version.rpartition("/")
+    kopf.on.event(group, version, MODELS.plural, id=MODELS.plural, registry=registry)(_handler(intake))
     kopf.on.login(id="login", registry=registry)(_login(credentials, watches))
     before = asyncio.all_tasks()
     tasks = await kopf.spawn_tasks(
         registry=registry,
-        settings=_settings(cache.selector),
+        settings=_settings(),
         standalone=True,
         clusterwide=not namespaces,
         namespaces=namespaces,
@@ -79,23 +67,9 @@ async def watch(
     await kopf.run_tasks(tasks, ignored=before)
 
 
-def take(kind: Kind, event_type: str | None, obj: Object, cache: Cache) -> Key | None:
-    """Bring one event into the cache; the key to reconcile, or None for an event that is out of date or nobody's."""
-    metadata = obj["metadata"]
-    if event_type == "DELETED":
-        place = (metadata["namespace"], metadata["name"], metadata["uid"])
-        cache.drop(kind, *place, version=metadata["resourceVersion"])
-    elif not cache.put(kind, obj):
-        return None
-    return key_of(kind, obj)
-
-
-def _handler(kind: Kind, cache: Cache, enqueue: Enqueue, watched: Callable[[str], None]) -> Handler:
+def _handler(intake: Intake) -> Handler:
     async def seen(*, event: kopf.RawEvent, **_: Any) -> None:
-        watched(kind.kind)
-        if key := take(kind, event["type"], dict(event["object"]), cache):
-            # A list tells of everything, and little of that is a change.
-            enqueue(key, routine=event["type"] is None)
+        intake(MODELS, event["type"], dict(event["object"]))
 
     return seen
 
@@ -169,18 +143,14 @@ class _NoProgress(kopf.ProgressStorage):
         return essence
 
 
-def _settings(selector: str) -> kopf.OperatorSettings:
+def _settings() -> kopf.OperatorSettings:
     settings = kopf.OperatorSettings()
     settings.persistence.diffbase_storage = _NoDiff()
     settings.persistence.progress_storage = _NoProgress()
     # Nothing of the cluster is listed but what is watched.
     settings.scanning.disabled = True
-    for kind in CACHED:
-        if kind is not MODELS:
-            group, _, version = kind.api_version.rpartition("/")
-            settings.watching.label_selectors[group, version, kind.plural] = selector
-    settings.watching.server_timeout = random.randint(*STREAM)
-    settings.watching.inactivity_timeout = INACTIVITY
+    settings.watching.server_timeout = random.randint(*signs.STREAM)
+    settings.watching.inactivity_timeout = signs.INACTIVITY
     settings.watching.chunk_size = PAGE
     settings.queueing.worker_limit = AT_ONCE
     settings.queueing.idle_timeout = LINGER

@@ -1,10 +1,10 @@
 """The work queue: which key is reconciled when. It knows nothing of Kubernetes.
 
 A key is reconciled by one worker at a time. Adding a key that waits changes only its time (the earliest wins); adding a
-key that is being reconciled makes it run once more afterwards. A change does not wait for the back-off of a key that
-has failed, but for the first step of it, so that a storm of changes hammers nobody, and for what the error asked for;
-nor for those that are only looked at once more, of which there may be thousands, nor for reconciles that wait
-(`slots`). Time is the event loop's clock.
+key that is being reconciled, or was a moment ago, makes it run once more a moment later (`calm`). A change does not
+wait for the back-off of a key that has failed, but for the first step of it, so that a storm of changes hammers nobody,
+and for what the error asked for; nor for those that are only looked at once more, of which there may be thousands, nor
+for reconciles that wait (`slots`). Time is the event loop's clock.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from arriero_operator.calm import Calm
 from arriero_operator.keys import Key
 from arriero_operator.lines import Waiting
 from arriero_operator.slots import Slots
@@ -77,6 +78,9 @@ class Queue:
         self._waiting = Waiting(self._slots)
         self._again: dict[Key, dict[bool, float]] = {}
         """When keys that are being reconciled are to run once more, by whether that is routine."""
+        self._stirred: dict[Key, dict[bool, float]] = {}
+        """Since when keys that are being reconciled wait for a reconcile without a time, by the same."""
+        self._calm = Calm()
         self._not_before: dict[Key, float] = {}
         self._running: dict[Key, float] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -87,12 +91,16 @@ class Queue:
     def add(self, key: Key, after: float = 0.0, *, routine: bool = False) -> None:
         """Reconcile `key` in `after` seconds, or earlier when that was already asked for.
 
-        Later only where its last try has failed a moment ago, or with an error that asked for more time. `routine`: it
-        is only to be looked at once more, which any change may overtake.
+        Later only where its last try has failed a moment ago, or with an error that asked for more time, and without a
+        time where it was reconciled a moment ago. `routine`: it is only to be looked at once more, which any change may
+        overtake.
         """
         due = max(asyncio.get_running_loop().time() + after, self._not_before.get(key, 0.0))
         if key not in self._running:
-            self._place(key, due, routine)
+            self._place(key, due if after else max(due, self._calm.until(key)), routine)
+            return
+        if not after:
+            self._stirred.setdefault(key, {}).setdefault(routine, due)
             return
         again = self._again.setdefault(key, {})
         again[routine] = min(due, again.get(routine, due))
@@ -136,8 +144,8 @@ class Queue:
 
     def _times(self) -> Iterator[tuple[Key, float]]:
         yield from self._waiting.times()
-        for key, again in self._again.items():
-            yield key, min(again.values())
+        for again in (self._again, self._stirred):
+            yield from ((key, min(times.values())) for key, times in again.items())
 
     def _place(self, key: Key, due: float, routine: bool) -> None:
         self._waiting.put(key, due, routine)
@@ -196,8 +204,11 @@ class Queue:
         self._settle(key, outcome, seconds)
         del self._running[key]
         self._slots.end(key, seconds)
+        self._calm.begin(key, asyncio.get_running_loop().time())
         for routine, due in self._again.pop(key, {}).items():
             self._place(key, due, routine)
+        for routine in self._stirred.pop(key, ()):
+            self.add(key, routine=routine)
 
     def _settle(self, key: Key, outcome: Result | Exception, seconds: float) -> None:
         """The one place that decides what follows a reconcile."""

@@ -1,6 +1,7 @@
 """Text that many objects have is kept once: a parser makes it anew for each."""
 
 import sys
+from collections.abc import Iterable
 from typing import Any, Final
 
 _COMMON: Final = 1_000
@@ -15,17 +16,22 @@ class Texts:
 
     def shared(self, value: Any) -> Any:
         """An equal value."""
-        return self._shared(value, {})
+        return self._shared([value], {})[0]
 
     def _shared(self, value: Any, own: dict[str, str]) -> Any:
-        """`own` has what this value alone shares within itself, such as its object's name."""
+        """Of a list or an object. `own` has what this value alone shares within itself, such as its object's name."""
+        pairs: Iterable[tuple[Any, Any]] = value.items() if isinstance(value, dict) else enumerate(value)
+        found = []
+        for key, part in pairs:
+            kind = type(part)
+            if kind is str:
+                part = self._common.get(part) or own.get(part) or self._kept(part, own)
+            elif kind is dict or kind is list:
+                part = self._shared(part, own)
+            found.append((key, part))
         if isinstance(value, dict):
-            return {sys.intern(key): self._shared(part, own) for key, part in value.items()}
-        if isinstance(value, list):
-            return [self._shared(part, own) for part in value]
-        if isinstance(value, str):
-            return self._common.get(value) or own.get(value) or self._kept(value, own)
-        return value
+            return {sys.intern(key): part for key, part in found}
+        return [part for _, part in found]
 
     def _kept(self, text: str, own: dict[str, str]) -> str:
         place = self._common if len(self._common) < _COMMON else own

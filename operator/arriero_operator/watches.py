@@ -1,4 +1,4 @@
-"""Signs of life of the watches, told by the requests that Kopf sends.
+"""Signs of life of the watches, told by the requests that Kopf and the informers send.
 
 A watch is a list, then streams that the API server ends after some minutes, each followed by the next. So a watch that
 sends no request for long is dead, whatever its task says; and a second list means that changes may have been lost
@@ -13,9 +13,14 @@ from arriero_operator.cache import CACHED
 from arriero_operator.kube.adapter import collection_path
 from arriero_operator.kube.protocol import Kind
 
+INACTIVITY: Final = 70.0
+"""Seconds of silence after which a stream is begun anew: the API server sends a bookmark each minute."""
+STREAM: Final = (300, 360)
+"""Seconds after which the API server ends a stream: long-lived ones get lost in load balancers, and replicas must not
+reconnect in step."""
 DEAF: Final = 600.0
-"""Seconds without a request after which a watch is dead: the longest stream (six minutes), a minute and more of Kopf's
-own patience with one that is silent, and as much for its retries."""
+"""Seconds without a request after which a watch is dead: the longest stream (six minutes), a minute and more of
+patience with one that is silent, and as much for retries."""
 
 
 class Watches:
@@ -35,7 +40,7 @@ class Watches:
         self._relisted = call
 
     def requested(self, path: str, *, stream: bool) -> None:
-        """Kopf sends a request: a list, or the beginning of a stream. Other paths are ignored."""
+        """A watch sends a request: a list, or the beginning of a stream. Other paths are ignored."""
         found = next((watch for known, watch in self._paths.items() if path.endswith(known)), None)
         if found is None:
             return
@@ -46,6 +51,10 @@ class Watches:
             self._relisted(found[0])
         if len(self._last) == len(self._paths):
             self.begun.set()
+
+    def doubted(self, kind: Kind) -> None:
+        """Objects of the kind may have gone without a word: as after a list anew."""
+        self._relisted(kind)
 
     def deaf(self) -> str:
         """Which watch is dead, in a line; empty: none. Watches that have not begun yet are not judged."""

@@ -14,6 +14,8 @@ from arriero_operator import metrics
 from arriero_operator.cache import CACHED, Cache
 from arriero_operator.cached_kube import CachedKube
 from arriero_operator.edge import watch
+from arriero_operator.informer import follow
+from arriero_operator.intake import Intake
 from arriero_operator.keys import Key
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.credentials import Credentials
@@ -127,14 +129,16 @@ class Operator:
 
     async def _work(self, queue: Queue, lease: Lease, resync: Resync) -> None:
         """Run everything until the first part ends; then end the rest, the watch last."""
+        intake = Intake(self._cache, queue.add, self._metrics.watched)
         parts = [
             asyncio.create_task(self._stop.wait(), name="stop"),
             asyncio.create_task(self._rearm(), name="signals"),
             asyncio.create_task(self._lead(queue, lease, resync), name="lead"),
             asyncio.create_task(self._vigil(), name="crd"),
+            asyncio.create_task(self._follow(intake), name="children"),
         ]
         # Kopf cancels whatever began after it, so it comes last.
-        edge = asyncio.create_task(self._watch(queue), name="edge")
+        edge = asyncio.create_task(self._watch(intake), name="edge")
         done, _ = await asyncio.wait([*parts, edge], return_when=asyncio.FIRST_COMPLETED)
         _log.info("Stopping", extra={"because": ", ".join(sorted(task.get_name() for task in done))})
         await _end(parts)
@@ -152,13 +156,14 @@ class Operator:
         if parts[0] not in done:
             raise WatchEnded("the watch has ended without being asked to")
 
-    async def _watch(self, queue: Queue) -> None:
+    async def _follow(self, intake: Intake) -> None:
+        await follow(self._api, self._settings.watch_namespaces, self._cache.selector, intake, self._watches)
+
+    async def _watch(self, intake: Intake) -> None:
         await watch(
-            self._cache,
-            queue.add,
+            intake,
             Credentials(self._options.kubeconfig),
             self._settings.watch_namespaces,
-            self._metrics.watched,
             self._watches,
             self._edge_stop,
             self._edge_ready,

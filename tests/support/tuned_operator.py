@@ -1,7 +1,7 @@
 """The operator with other times than its own, so that a test need not wait for minutes; nothing else differs.
 
-TUNED is JSON: names of constants below `arriero_operator`, such as "edge.INACTIVITY", and their values. SERVICE_ACCOUNT
-is a folder that stands in the place of the one where the kubelet puts a pod's token.
+TUNED is JSON: names of constants below `arriero_operator`, such as "watches.INACTIVITY", and their values.
+SERVICE_ACCOUNT is a folder that stands in the place of the one where the kubelet puts a pod's token.
 """
 
 import importlib

@@ -1,10 +1,9 @@
 """The API server behind the Kube protocol, on the raw client of kubernetes.aio: dicts in, dicts out, typed errors."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 from urllib.parse import quote, urlencode
 
 import aiohttp
@@ -13,7 +12,8 @@ from kubernetes.aio.client import ApiClient, Configuration
 from arriero_operator.kube import stream
 from arriero_operator.kube.answers import error_of, retry_after
 from arriero_operator.kube.credentials import Credentials, authorization
-from arriero_operator.kube.errors import Conflict, KubeError, NotFound, Unavailable
+from arriero_operator.kube.errors import Conflict, Expired, KubeError, NotFound, Unavailable
+from arriero_operator.kube.parsing import parsed
 from arriero_operator.kube.protocol import EVENTS, Kind, Object, Objects
 from arriero_operator.kube.retrying import Failure, wait_before_retry
 
@@ -30,8 +30,8 @@ _JSON: Final = "application/json"
 _APPLY: Final = "application/apply-patch+yaml"
 _MERGE: Final = "application/merge-patch+json"
 _METADATA: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+_UNAUTHORIZED: Final = 401
 _WATCHED: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
-_GONE: Final = 410
 
 
 class RequestObserver(Protocol):
@@ -74,14 +74,19 @@ class ApiServer:
         self, kind: Kind, namespace: str | None = None, labels: str = "", metadata_only: bool = False
     ) -> Objects:
         """As Kube.list."""
-        query = {"labelSelector": labels} if labels else {}
-        return await self._list(kind, namespace, query, metadata_only)
+        return await self._list(kind, namespace, _selected(labels), metadata_only)
 
     async def each(self, kind: Kind, namespace: str | None = None, labels: str = "") -> AsyncIterator[Object]:
         """As Kube.each."""
-        async for _, page in self._pages(kind, namespace, {"labelSelector": labels} if labels else {}):
-            for obj in page:
+        async for page in self._pages(kind, namespace, _selected(labels)):
+            for obj in page.items:
                 yield obj
+
+    async def listing(self, kind: Kind, namespace: str, labels: str) -> AsyncIterator[tuple[str, Objects]]:
+        """The same objects as `list` finds in a namespace, or in all where it is empty: page by page, each with the
+        version of the list, which is that of the last page where they differ. Raises as Kube."""
+        async for page in self._pages(kind, namespace, _selected(labels)):
+            yield page.version, page.items
 
     async def events_about(self, namespace: str, uid: str) -> Objects:
         """As Kube.events_about."""
@@ -91,21 +96,21 @@ class ApiServer:
         self, kind: Kind, namespace: str | None, query: Mapping[str, str], metadata_only: bool = False
     ) -> Objects:
         found: Objects = []
-        async for anew, page in self._pages(kind, namespace, query, metadata_only):
-            found = page if anew else found + page
+        async for page in self._pages(kind, namespace, query, metadata_only):
+            found = page.items if page.anew else found + page.items
         return found
 
     async def _pages(
         self, kind: Kind, namespace: str | None, query: Mapping[str, str], metadata_only: bool = False
-    ) -> AsyncIterator[tuple[bool, Objects]]:
-        """Page by page; where one has expired meanwhile, all anew and in one piece, with True."""
+    ) -> AsyncIterator["_Page"]:
+        """Page by page; where one has expired meanwhile, all anew and in one piece."""
         path, accept = _path(kind, namespace or ""), _METADATA if metadata_only else _JSON
         page: dict[str, str] = {"limit": str(PAGE)}
         while True:
             try:
                 answer = await self._request("GET", kind, path, {**query, **page}, accept=accept, verb="LIST")
-            except KubeError as error:
-                if error.code != _GONE or not page:
+            except Expired:
+                if not page:
                     raise
                 page = {}
                 continue
@@ -114,7 +119,7 @@ class ApiServer:
                 for obj in found:
                     obj.setdefault("apiVersion", kind.api_version)
                     obj.setdefault("kind", kind.kind)
-            yield not page, found
+            yield _Page(not page, answer["metadata"]["resourceVersion"], found)
             if not (token := answer["metadata"].get("continue")):
                 return
             page = {"limit": str(PAGE), "continue": token}
@@ -126,28 +131,55 @@ class ApiServer:
 
     async def follow(self, kind: Kind, namespace: str, labels: str = "") -> AsyncIterator[Object]:
         """As Kube.follow."""
-        query = {"labelSelector": labels} if labels else {}
-        path = _path(kind, namespace)
+        query, path = _selected(labels), _path(kind, namespace)
         listed = await self._request("GET", kind, path, query, accept=_METADATA, verb="LIST")
         yield {"type": "LISTED", "items": listed.get("items") or []}
-        query |= {"watch": "true", "resourceVersion": listed["metadata"]["resourceVersion"]}
-        url = f"{self._configuration.host}{path}?{urlencode(query | {'timeoutSeconds': str(STREAM)})}"
+        query |= {"resourceVersion": listed["metadata"]["resourceVersion"], "timeoutSeconds": str(STREAM)}
+        timeout = aiohttp.ClientTimeout(total=STREAM + REQUEST_TIMEOUT, sock_connect=CONNECT_TIMEOUT)
+        async for event in self._stream(path, query, _WATCHED, timeout):
+            yield event
+
+    async def watch(
+        self, kind: Kind, namespace: str, labels: str, version: str, seconds: int, silence: float
+    ) -> AsyncIterator[Object]:
+        """A watch's own events after `version`, bookmarks and errors among them, in a namespace, or in all where it is
+        empty. The API server ends it after `seconds`.
+
+        Raises as Kube; Unavailable also after `silence` seconds in which nothing came.
+        """
+        query = {**_selected(labels), "allowWatchBookmarks": "true", "resourceVersion": version}
+        query["timeoutSeconds"] = str(seconds)
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT, sock_read=silence)
+        async for event in self._stream(_path(kind, namespace), query, _JSON, timeout):
+            yield event
+
+    async def _stream(
+        self, path: str, query: Mapping[str, str], accept: str, timeout: aiohttp.ClientTimeout
+    ) -> AsyncIterator[Object]:
+        """Events of one answer. One with a token that has ended is asked for once more, with the one that is there."""
+        url = f"{self._configuration.host}{path}?{urlencode({'watch': 'true', **query})}"
         try:
-            token = await authorization(self._configuration)
-            headers = {"Accept": _WATCHED, "User-Agent": "arriero-operator"}
-            response = await self._client.call_api(
-                "GET",
-                url,
-                headers | ({"Authorization": token} if token else {}),
-                _request_timeout=aiohttp.ClientTimeout(total=STREAM + REQUEST_TIMEOUT, sock_connect=CONNECT_TIMEOUT),
-            )
-            async with response.response as answer:
+            answer = await self._begun(url, accept, timeout)
+            if answer.status == _UNAUTHORIZED:
+                answer.close()
+                self._configuration = await self._credentials.load()
+                answer = await self._begun(url, accept, timeout)
+            async with answer:
                 if answer.status >= 400:
-                    raise error_of(answer.status, await answer.read())
+                    patience = retry_after(answer.headers)
+                    raise error_of(answer.status, await answer.read(), patience)
                 async for event in stream.events(answer.content.iter_any()):
                     yield event
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             raise Unavailable(f"the watch has ended: {type(error).__name__}: {error}") from error
+
+    async def _begun(self, url: str, accept: str, timeout: aiohttp.ClientTimeout) -> aiohttp.ClientResponse:
+        headers = {"Accept": accept, "User-Agent": "arriero-operator"}
+        if token := await authorization(self._configuration):
+            headers["Authorization"] = token
+        begun = await self._client.call_api("GET", url, headers, _request_timeout=timeout)
+        found: aiohttp.ClientResponse = begun.response
+        return found
 
     async def apply(
         self, kind: Kind, obj: Object, *, manager: str, force: bool = True, subresource: str = ""
@@ -204,7 +236,7 @@ class ApiServer:
             outcome = await self._attempt(method, url, headers, body, verb or method, resource)
             if not isinstance(outcome, _Failed):
                 return outcome
-            if outcome.failure.code == 401 and not refreshed:
+            if outcome.failure.code == _UNAUTHORIZED and not refreshed:
                 refreshed = True
                 self._configuration = await self._credentials.load()
                 continue
@@ -234,7 +266,7 @@ class ApiServer:
             if code >= 400:
                 patience = retry_after(response.headers)
                 return _Failed(Failure(code, patience), error_of(code, text, patience))
-            found: Object = json.loads(text)
+            found: Object = parsed(text)
             return found
         except aiohttp.ClientConnectorError as error:
             return _Failed(Failure(0, unsent=True), Unavailable(f"no connection to the API server: {error}"))
@@ -245,10 +277,22 @@ class ApiServer:
             self._observer.requested(verb, resource, code, loop.time() - began)
 
 
+class _Page(NamedTuple):
+    """Some objects of a list of that version; `anew`: all of them, and what came before does not count."""
+
+    anew: bool
+    version: str
+    items: Objects
+
+
 @dataclass(frozen=True, slots=True)
 class _Failed:
     failure: Failure
     error: KubeError
+
+
+def _selected(labels: str) -> dict[str, str]:
+    return {"labelSelector": labels} if labels else {}
 
 
 def collection_path(kind: Kind, namespace: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from arriero_operator.kube.errors import (
     AlreadyExists,
     Conflict,
+    Expired,
     Forbidden,
     Invalid,
     KubeError,
@@ -21,6 +22,7 @@ _BY_CODE: Mapping[int, type[KubeError]] = {
     403: Forbidden,
     404: NotFound,
     409: Conflict,
+    Expired.CODE: Expired,
     413: Invalid,
     422: Invalid,
 }

@@ -7,10 +7,11 @@ KubeError
 ├── Invalid         400 or 422: the API server refuses the content; the text is its own
 ├── Forbidden       403: no right, or refused by an admission policy or quota (`is_quota`)
 ├── Throttled       429 that outlasted the retries
+├── Expired         410: a place in a list or watch that the API server has forgotten
 └── Unavailable     5xx, no connection, no answer in time, 401 that a new token did not mend
 """
 
-from typing import Final
+from typing import ClassVar, Final
 
 _QUOTA: Final = "exceeded quota"
 
@@ -61,6 +62,12 @@ class Throttled(KubeError):
     def __init__(self, message: str, code: int = 0, retry_after: float = 0.0) -> None:
         super().__init__(message, code)
         self.retry_after = retry_after
+
+
+class Expired(KubeError):
+    """The API server has forgotten the place in a list or watch: it is listed anew."""
+
+    CODE: ClassVar[int] = 410
 
 
 class Unavailable(KubeError):

@@ -14,7 +14,7 @@ from arriero_operator.kube.protocol import MODELS, PODS, Kind, Object
 from arriero_operator.owners import selector
 
 Take = Callable[[Kind, str | None, Object], None]
-"""Takes an event as Kopf hands it to the edge: its kind, its type, the object."""
+"""Takes an event as `arriero_operator.intake` does: its kind, its type, the object."""
 
 
 class Feed:

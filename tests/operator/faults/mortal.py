@@ -10,7 +10,7 @@ from typing import Any, NoReturn, TypeVar
 
 from arriero_operator.cache import Cache
 from arriero_operator.cached_kube import CachedKube
-from arriero_operator.edge import take
+from arriero_operator.intake import take
 from arriero_operator.kube.protocol import Kind, Kube, Object, Objects
 from arriero_operator.metrics import Metrics
 from arriero_operator.queue import Queue

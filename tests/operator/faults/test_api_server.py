@@ -185,7 +185,7 @@ def test_a_watch_that_has_fallen_silent_is_begun_anew_and_misses_nothing(
 ) -> None:
     watches = Watches()
     with way.fault(watches.fault):
-        behind(tuned={"edge.INACTIVITY": 3.0})
+        behind(tuned={"watches.INACTIVITY": 3.0})
         watches.silence()
         kubectl.apply(model("tiny"))
         until(kubectl, "tiny", "Ready", "True", "Ready", timeout=20)
@@ -243,7 +243,7 @@ def test_without_bookmarks_nothing_is_listed_anew_and_changes_are_seen(
         return Stream(lambda line: b"" if line.startswith(bookmark) else line) if seen.watch else None
 
     with way.fault(no_bookmarks):
-        behind(tuned={"edge.INACTIVITY": 1.0})
+        behind(tuned={"watches.INACTIVITY": 1.0})
         eventually(lambda: begun["watch"] >= 2, 20)
         lists, watched = begun["list"], begun["watch"]
         eventually(lambda: begun["watch"] >= watched + 4, 20)

@@ -109,7 +109,7 @@ def test_a_watch_that_begins_no_stream_any_more_is_named_while_the_others_live(
         hung += 1
         return Passed(delay=NEVER)
 
-    operator = behind(tuned={"edge.STREAM": [1, 2], "edge.INACTIVITY": NEVER, "watches.DEAF": 6.0})
+    operator = behind(tuned={"watches.STREAM": [1, 2], "watches.INACTIVITY": NEVER, "watches.DEAF": 6.0})
     with way.fault(no_stream):
         eventually(lambda: operator.ask("/livez")[0] == 503, 20)
         assert (

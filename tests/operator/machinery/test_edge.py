@@ -4,7 +4,7 @@ import pytest
 
 from arriero_api import labels
 from arriero_operator.cache import Cache
-from arriero_operator.edge import _handler, take
+from arriero_operator.intake import Intake, take
 from arriero_operator.kube.protocol import DEPLOYMENTS, MODELS
 from tests.cluster import ControlPlane
 from tests.conftest import MakeOperator
@@ -68,11 +68,11 @@ def test_an_event_that_is_out_of_date_wakes_nobody() -> None:
     assert take(MODELS, "MODIFIED", make(MODELS, "m", 9), cache) is None
 
 
-async def test_what_a_list_tells_may_be_overtaken_by_what_a_watch_tells() -> None:
+def test_what_a_list_tells_may_be_overtaken_by_what_a_watch_tells() -> None:
     told: list[bool] = []
-    handler = _handler(MODELS, Cache(), lambda key, routine=False: told.append(routine), lambda kind: None)
+    intake = Intake(Cache(), lambda key, routine=False: told.append(routine), lambda kind: None)
     for happened, version in ((None, 3), ("ADDED", 4), ("MODIFIED", 5), ("DELETED", 6)):
-        await handler(event={"type": happened, "object": make(MODELS, "m", version)})
+        intake(MODELS, happened, make(MODELS, "m", version))
     assert told == [True, False, False, False]
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from arriero_operator import edge
 from arriero_operator.cache import Cache
+from arriero_operator.intake import Intake
 from arriero_operator.keys import Key
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.credentials import Credentials
@@ -29,11 +30,9 @@ async def watching(kubeconfig: Path, namespace: str, keys: list[Key]) -> AsyncIt
     stop, ready = asyncio.Event(), asyncio.Event()
     task = asyncio.create_task(
         edge.watch(
-            Cache(),
-            lambda key, routine=False: keys.append(key),
+            Intake(Cache(), lambda key, routine=False: keys.append(key), lambda kind: None),
             Credentials(kubeconfig),
             (namespace,),
-            lambda kind: None,
             Watches((namespace,)),
             stop,
             ready,
@@ -49,9 +48,9 @@ async def test_the_watch_logs_in_again_before_its_token_ends_and_misses_nothing(
     kube: ApiServer, kubectl: Kubectl, namespace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(edge, "LOGIN_LASTS", timedelta(seconds=1))
-    settings = edge._settings("")
+    settings = edge._settings()
     settings.watching.server_timeout = 1
-    monkeypatch.setattr(edge, "_settings", lambda _: settings)
+    monkeypatch.setattr(edge, "_settings", lambda: settings)
     kubeconfig = operator_kubeconfig(kubectl, tmp_path)
     reads: list[str] = []
     identity = Credentials.identity

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 
+from arriero_operator.calm import CALM
 from arriero_operator.keys import Key
 from arriero_operator.kube.errors import Throttled
 from arriero_operator.queue import BACKOFF_CAP, LONGEST_RUN, Queue, Result, TerminalError
@@ -111,7 +112,7 @@ def test_a_key_that_changes_while_it_is_reconciled_runs_exactly_once_more_and_ne
         await asyncio.sleep(60)
 
     play(work, script)
-    assert work.began == [(A, 0), (A, 5)]
+    assert work.began == [(A, 0), (A, 5 + CALM)]
 
 
 def test_no_more_keys_run_at_once_than_there_are_workers() -> None:
@@ -324,3 +325,43 @@ def test_a_storm_of_changes_does_not_hammer_with_a_key_that_fails() -> None:
 
     play(work, script)
     assert 10 <= len(work.began) <= 21
+
+
+def test_changes_soon_after_a_reconcile_wait_for_each_other_and_the_first_one_of_all_for_nobody() -> None:
+    work = Work()
+
+    async def script(queue: Queue) -> None:
+        for _ in range(7):
+            queue.add(A)
+            await asyncio.sleep(CALM / 4)
+        await asyncio.sleep(10)
+        queue.add(A)
+        await asyncio.sleep(10)
+
+    play(work, script)
+    assert [round(when / CALM, 2) for _, when in work.began] == [0, 1, 2, pytest.approx(1.75 + 10 / CALM)]
+
+
+def test_what_a_reconcile_itself_asked_for_comes_in_time_though_events_wait() -> None:
+    work = Work(seconds=1, answers=[Result(requeue_after=CALM / 4), Result()])
+
+    async def script(queue: Queue) -> None:
+        queue.add(A)
+        await asyncio.sleep(0.5)
+        queue.add(A)
+        await asyncio.sleep(20)
+
+    play(work, script)
+    assert [when for _, when in work.began] == [0, 1 + CALM / 4]
+
+
+def test_a_storm_of_changes_of_one_key_is_reconciled_twice_a_second() -> None:
+    work = Work()
+
+    async def script(queue: Queue) -> None:
+        for _ in range(1000):
+            queue.add(A)
+            await asyncio.sleep(0.01)
+
+    play(work, script)
+    assert len(work.began) == 10 / CALM

@@ -1,0 +1,36 @@
+"""Where watch events come in: each goes into the cache, and its model's key onto the queue."""
+
+from collections.abc import Callable
+
+from arriero_operator.cache import Cache
+from arriero_operator.keys import Key
+from arriero_operator.kube.protocol import Kind, Object
+from arriero_operator.owners import key_of
+from arriero_operator.queue import Enqueue
+
+
+class Intake:
+    """Takes events of every kind. `watched` is told the kind of each."""
+
+    def __init__(self, cache: Cache, enqueue: Enqueue, watched: Callable[[str], None]) -> None:
+        self._cache = cache
+        self._enqueue = enqueue
+        self._watched = watched
+
+    def __call__(self, kind: Kind, happened: str | None, obj: Object) -> None:
+        """`happened` is the event's type, None for an object of a list. Waits for nothing."""
+        self._watched(kind.kind)
+        if key := take(kind, happened, obj, self._cache):
+            # A list tells of everything, and little of that is a change.
+            self._enqueue(key, routine=happened is None)
+
+
+def take(kind: Kind, happened: str | None, obj: Object, cache: Cache) -> Key | None:
+    """Bring one event into the cache; the key to reconcile, or None for an event that is out of date or nobody's."""
+    metadata = obj["metadata"]
+    if happened == "DELETED":
+        place = (metadata["namespace"], metadata["name"], metadata["uid"])
+        cache.drop(kind, *place, version=metadata["resourceVersion"])
+    elif not cache.put(kind, obj):
+        return None
+    return key_of(kind, obj)
