@@ -19,10 +19,10 @@ class Waiting:
         self._slots = slots
         self._changes, self._routine, self._slow = Line(), Line(), Line()
 
-    def put(self, key: Key, due: float, routine: bool) -> None:
-        """Wait until `due`, or for an earlier time that was asked for before."""
+    def put(self, key: Key, due: float, routine: bool) -> bool:
+        """Wait until `due`, or for an earlier time that was asked for before: then False."""
         line = self._routine if routine else self._changes
-        (self._slow if self._slots.is_slow(key) else line).put(key, due)
+        return (self._slow if self._slots.is_slow(key) else line).put(key, due)
 
     def take(self, now: float) -> Key | None:
         """Who is next of those that are due and may begin; it does not wait any more."""
@@ -60,11 +60,13 @@ class Line:
         self._heap: list[tuple[float, int, Key]] = []
         self._order = itertools.count()
 
-    def put(self, key: Key, due: float) -> None:
-        """Wait until `due`; nothing changes where the key waits for an earlier time."""
-        if self._due.get(key, float("inf")) > due:
-            self._due[key] = due
-            heapq.heappush(self._heap, (due, next(self._order), key))
+    def put(self, key: Key, due: float) -> bool:
+        """Wait until `due`; nothing changes where the key waits for an earlier time: then False."""
+        if self._due.get(key, float("inf")) <= due:
+            return False
+        self._due[key] = due
+        heapq.heappush(self._heap, (due, next(self._order), key))
+        return True
 
     def drop(self, key: Key) -> None:
         """The key does not wait any more."""

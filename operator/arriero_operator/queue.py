@@ -148,8 +148,8 @@ class Queue:
             yield from ((key, min(times.values())) for key, times in again.items())
 
     def _place(self, key: Key, due: float, routine: bool) -> None:
-        self._waiting.put(key, due, routine)
-        self._changed.set()
+        if self._waiting.put(key, due, routine):
+            self._changed.set()
 
     def _pop(self) -> Key | None:
         """The next key that is due and for which there is a slot."""

@@ -161,8 +161,8 @@ class Reconciler:
         asked = questions(now, self._statuses)
         await self._statuses.refresh(now.key, asked)
         again = await self._heard.refresh(now.key, now.observed.pods, now.moment)
-        pods = pods_of(self._cache, self._statuses, self._heard, now.key)
-        if asked or again is not None or pods != now.observed.pods:
+        if asked or again is not None:
+            pods = pods_of(self._cache, self._statuses, self._heard, now.key)
             now.observed = replace(now.observed, pods=pods)
             self._registrations.look(now)
         now.unreachable = unreachable(now, self._statuses)

@@ -109,7 +109,7 @@ def test_a_forgotten_place_is_listed_anew_and_what_went_meanwhile_is_asked_for(t
     )
     play = Play(server)
     assert server.listed == [0, 6]
-    assert server.watched[1] == (6, "10")
+    assert server.watched == [(0, "10"), (6, "10")]
     assert play.relisted == [SERVICES]
 
 

@@ -3,9 +3,12 @@
 import json
 from typing import Any
 
+import pytest
+
 from arriero_operator import texts
 from arriero_operator.cache import Cache
-from arriero_operator.kube.protocol import DEPLOYMENTS
+from arriero_operator.kube.parsing import parsed
+from arriero_operator.kube.protocol import MODELS
 from arriero_operator.texts import Texts
 from tests.operator.machinery.objects import make
 
@@ -36,11 +39,27 @@ def test_what_one_object_says_often_is_kept_once_and_no_longer_than_it() -> None
     assert len(common._common) == texts._COMMON
 
 
-def test_cached_objects_share_their_text() -> None:
+def test_cached_models_share_their_text() -> None:
     cache = Cache()
     for name in ("a", "b"):
-        cache.put(DEPLOYMENTS, json.loads(json.dumps(make(DEPLOYMENTS, name, 5) | {"kind": "Deployment"})))
-    one, other = cache.get(DEPLOYMENTS, "team", "a"), cache.get(DEPLOYMENTS, "team", "b")
+        cache.put(MODELS, _parsed(**make(MODELS, name, 5)))
+    one, other = cache.get(MODELS, "team", "a"), cache.get(MODELS, "team", "b")
     assert one is not None
     assert other is not None
     assert one["kind"] is other["kind"]
+
+
+def test_what_the_api_server_says_shares_its_short_texts() -> None:
+    one, other = (parsed(b'{"pullPolicy": "IfNotPresent"}') for _ in range(2))
+    assert one["pullPolicy"] is other["pullPolicy"]
+    assert next(iter(one)) is next(iter(other))
+
+
+@pytest.mark.parametrize("text", ['"\\ud800"', "[" * 300 + "]" * 300, "1" * 400], ids=["half a sign", "deep", "long"])
+def test_whatever_pythons_own_parser_reads_is_read(text: str) -> None:
+    assert parsed(text.encode()) == json.loads(text)
+
+
+def test_what_is_no_json_is_an_error() -> None:
+    with pytest.raises(ValueError, match="line 1"):
+        parsed(b"<html>")
