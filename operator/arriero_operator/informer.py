@@ -8,7 +8,8 @@ after time for about a minute is raised, and ends the process.
 import asyncio
 import logging
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -26,6 +27,8 @@ BACKOFFS: Final = (1.0, 1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 21.0)
 """Seconds between two tries, before jitter down to a half; after the last one the failure is raised."""
 _BRIEF: Final = 1.0
 """Seconds that a stream lasts at least where nothing is wrong, unless it tells of something."""
+_LISTS: Final = 2
+"""Lists at the same time: each has a page in memory. One that hangs does not hold up the others."""
 _RELIST: Final = 1.0
 """Seconds before a new list, at most: replicas must not list in step."""
 
@@ -38,8 +41,8 @@ class Source(Protocol):
 
     def watch(
         self, kind: Kind, namespace: str, labels: str, version: str, seconds: int, silence: float
-    ) -> AsyncIterator[Object]:
-        """Events after a version."""
+    ) -> AsyncGenerator[Object, None]:
+        """Events after a version, until they end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,7 @@ class Informer:
             try:
                 if not self._version:
                     await self._list()
-                before = self._version
+                began, before = loop.time(), self._version
                 await self._stream()
             except Expired:
                 self._version = ""
@@ -113,18 +116,20 @@ class Informer:
             self._signs.doubted(scope.kind)
 
     async def _stream(self) -> None:
-        """Until the API server ends the stream. Raises KubeError, Expired where the place is forgotten."""
+        """Until the stream ends. Raises KubeError, Expired where the place is forgotten."""
         scope, seconds = self._scope, random.randint(*watches.STREAM)
         self._signs.requested(self._path, stream=True)
-        async for event in self._source.watch(
+        stream = self._source.watch(
             scope.kind, scope.namespace, scope.labels, self._version, seconds, watches.INACTIVITY
-        ):
-            happened, obj = event["type"], event["object"]
-            if happened == "ERROR":
-                raise _error(obj)
-            self._version = obj["metadata"]["resourceVersion"]
-            if happened != "BOOKMARK":
-                self._intake(scope.kind, happened, obj)
+        )
+        async with aclosing(stream):
+            async for event in stream:
+                happened, obj = event["type"], event["object"]
+                if happened == "ERROR":
+                    raise _error(obj)
+                self._version = obj["metadata"]["resourceVersion"]
+                if happened != "BOOKMARK":
+                    self._intake(scope.kind, happened, obj)
 
     async def _after(self, failed: Unavailable | Throttled, *, good: bool) -> None:
         """Wait before the next try; not where the last one was `good`. Raises `failed` where it was the last one."""
@@ -143,7 +148,7 @@ class Informer:
 
 async def follow(source: Source, namespaces: tuple[str, ...], labels: str, intake: Intake, signs: Watches) -> None:
     """Follow all FOLLOWED kinds in these namespaces, or in all, until cancelled. Raises as Informer.run, in a group."""
-    lists = asyncio.Semaphore(1)
+    lists = asyncio.Semaphore(_LISTS)
     async with asyncio.TaskGroup() as group:
         for kind in FOLLOWED:
             for namespace in namespaces or ("",):

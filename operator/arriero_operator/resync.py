@@ -47,12 +47,12 @@ class Resync:
         self._relisted.add(kind)
         self._asked.set()
 
-    async def prime(self) -> None:
-        """List every kind in full, once every watch has begun: what goes from then on is told by the watches.
+    async def prime(self, kinds: Iterable[Kind] = CACHED) -> None:
+        """List these kinds in full, once every watch has begun: what goes from then on is told by the watches.
 
         Raises the errors of `kube.errors`.
         """
-        for kind in CACHED:
+        for kind in kinds:
             for namespace in self._namespaces:
                 async for obj in self._kube.each(kind, namespace, self._selector(kind)):
                     self._cache.put(kind, obj)

@@ -20,7 +20,7 @@ from arriero_operator.keys import Key
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.credentials import Credentials
 from arriero_operator.kube.errors import Throttled, Unavailable
-from arriero_operator.kube.protocol import Kube
+from arriero_operator.kube.protocol import MODELS, Kube
 from arriero_operator.lease import Lease
 from arriero_operator.metrics import Metrics
 from arriero_operator.probes import Probes
@@ -172,7 +172,8 @@ class Operator:
     async def _lead(self, queue: Queue, lease: Lease, resync: Resync) -> None:
         """Fill the cache, stand by until the Lease is held, and work as long as it is kept."""
         await self._watches.begun.wait()
-        if not await self._reach(resync.prime):
+        # What the informers list is in the cache before they stream; Kopf has handlers for it, which may come later.
+        if not await self._reach(lambda: resync.prime((MODELS,))):
             await asyncio.Event().wait()  # told to stop: the end is on its way
         async with asyncio.TaskGroup() as group:
             group.create_task(resync.run())

@@ -1,7 +1,8 @@
 """The API server behind the Kube protocol, on the raw client of kubernetes.aio: dicts in, dicts out, typed errors."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol
 from urllib.parse import quote, urlencode
@@ -141,11 +142,12 @@ class ApiServer:
 
     async def watch(
         self, kind: Kind, namespace: str, labels: str, version: str, seconds: int, silence: float
-    ) -> AsyncIterator[Object]:
+    ) -> AsyncGenerator[Object, None]:
         """A watch's own events after `version`, bookmarks and errors among them, in a namespace, or in all where it is
-        empty. The API server ends it after `seconds`.
+        empty.
 
-        Raises as Kube; Unavailable also after `silence` seconds in which nothing came.
+        Ends when the API server ends it, after `seconds`, when it is cut, and after `silence` seconds without a word.
+        Raises as Kube where it does not begin.
         """
         query = {**_selected(labels), "allowWatchBookmarks": "true", "resourceVersion": version}
         query["timeoutSeconds"] = str(seconds)
@@ -156,7 +158,10 @@ class ApiServer:
     async def _stream(
         self, path: str, query: Mapping[str, str], accept: str, timeout: aiohttp.ClientTimeout
     ) -> AsyncIterator[Object]:
-        """Events of one answer. One with a token that has ended is asked for once more, with the one that is there."""
+        """Events of one answer, until it ends, is cut or is not heard of any more.
+
+        One with a token that has ended is asked for once more, with the one that is there.
+        """
         url = f"{self._configuration.host}{path}?{urlencode({'watch': 'true', **query})}"
         try:
             answer = await self._begun(url, accept, timeout)
@@ -164,14 +169,16 @@ class ApiServer:
                 answer.close()
                 self._configuration = await self._credentials.load()
                 answer = await self._begun(url, accept, timeout)
-            async with answer:
-                if answer.status >= 400:
+            if answer.status >= 400:
+                async with answer:
                     patience = retry_after(answer.headers)
                     raise error_of(answer.status, await answer.read(), patience)
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise Unavailable(f"no watch: {type(error).__name__}: {error}") from error
+        with suppress(aiohttp.ClientError, TimeoutError, OSError):
+            async with answer:
                 async for event in stream.events(answer.content.iter_any()):
                     yield event
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-            raise Unavailable(f"the watch has ended: {type(error).__name__}: {error}") from error
 
     async def _begun(self, url: str, accept: str, timeout: aiohttp.ClientTimeout) -> aiohttp.ClientResponse:
         headers = {"Accept": accept, "User-Agent": "arriero-operator"}

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 
+from arriero_operator.kube.errors import Unavailable
 from arriero_operator.kube.parsing import parsed
 from arriero_operator.kube.protocol import Object
 
@@ -16,4 +17,13 @@ async def events(chunks: AsyncIterator[bytes]) -> AsyncIterator[Object]:
             line = b"".join(rest)
             rest = [following]
             if line.strip():
-                yield parsed(line)
+                yield _event(line)
+
+
+def _event(line: bytes) -> Object:
+    """Raises Unavailable for what is none: the words of something on the way."""
+    try:
+        found: Object = parsed(line)
+    except ValueError as error:
+        raise Unavailable(f"a watch told what is no event: {line[:100]!r}") from error
+    return found

@@ -1,7 +1,7 @@
 """A kind that is listed and followed: where it goes on, what it does when it may not, and when it gives up."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from itertools import pairwise
 
 import pytest
@@ -51,7 +51,7 @@ class Server:
 
     async def watch(
         self, kind: Kind, namespace: str, labels: str, version: str, seconds: int, silence: float
-    ) -> AsyncIterator[Object]:
+    ) -> AsyncGenerator[Object, None]:
         self.watched.append((now(), version))
         for step in self.streams.pop(0) if self.streams else [1e9]:
             if isinstance(step, KubeError):
