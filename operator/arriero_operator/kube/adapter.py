@@ -120,7 +120,7 @@ class ApiServer:
                 for obj in found:
                     obj.setdefault("apiVersion", kind.api_version)
                     obj.setdefault("kind", kind.kind)
-            yield _Page(not page, answer["metadata"]["resourceVersion"], found)
+            yield _Page(not page, answer["metadata"].get("resourceVersion", ""), found)
             if not (token := answer["metadata"].get("continue")):
                 return
             page = {"limit": str(PAGE), "continue": token}
