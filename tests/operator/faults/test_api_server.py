@@ -24,8 +24,13 @@ CONFLICT = status(409, "Conflict", "the object has been modified; please apply y
 EXPIRED = status(410, "Expired", "The provided continue parameter is too old to display a consistent list result.")
 
 
+def further_page_of_models(seen: Seen) -> bool:
+    """A further page of a list of InferenceModels: each page has one."""
+    return seen.continued and seen.resource == "inferencemodels"
+
+
 def further_page_of_services(seen: Seen) -> bool:
-    """A further page of a list, of which Kopf asks for one object each."""
+    """The same of Services, which Kopf does not read."""
     return seen.continued and seen.resource == "services"
 
 
@@ -191,10 +196,10 @@ def test_a_watch_that_has_fallen_silent_is_begun_anew_and_misses_nothing(
         until(kubectl, "tiny", "Ready", "True", "Ready", timeout=20)
 
 
-def test_a_list_of_which_a_page_expires_ends_the_process_which_comes_back_with_nothing_lost(
+def test_a_list_of_models_of_which_a_page_expires_ends_the_process_which_comes_back_with_nothing_lost(
     behind: MakeBehind, way: Proxy, kubectl: Kubectl
 ) -> None:
-    operator = behind(tuned={"edge.PAGE": 1})
+    operator = behind(tuned={"edge.PAGE": 1, "kube.adapter.PAGE": 1})
     for name in ("one", "two", "three"):
         kubectl.apply(model(name))
     for name in ("one", "two", "three"):
@@ -203,10 +208,11 @@ def test_a_list_of_which_a_page_expires_ends_the_process_which_comes_back_with_n
     operator.stop()
     patch_spec(kubectl, "one", {"replicas": 2})
     kubectl.run("delete", "service", "three")
-    with way.fault(times(1, further_page_of_services, EXPIRED)):
+    with way.fault(times(1, further_page_of_models, EXPIRED)):
         operator.start()
         eventually(operator.has_ended, 30)
         assert "continue parameter is too old" in critical(operator)[-1]
+    with way.fault(times(1, further_page_of_services, EXPIRED)):
         operator.start()  # as the kubelet does
         operator.wait_ready()
     eventually(lambda: kubectl.json("get", "deployment", "one")["spec"]["replicas"] == 2)
