@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol
 from urllib.parse import quote, urlencode
@@ -137,8 +137,9 @@ class ApiServer:
         yield {"type": "LISTED", "items": listed.get("items") or []}
         query |= {"resourceVersion": listed["metadata"]["resourceVersion"], "timeoutSeconds": str(STREAM)}
         timeout = aiohttp.ClientTimeout(total=STREAM + REQUEST_TIMEOUT, sock_connect=CONNECT_TIMEOUT)
-        async for event in self._stream(path, query, _WATCHED, timeout):
-            yield event
+        async with aclosing(self._stream(path, query, _WATCHED, timeout)) as told:
+            async for event in told:
+                yield event
 
     async def watch(
         self, kind: Kind, namespace: str, labels: str, version: str, seconds: int, silence: float
@@ -152,12 +153,13 @@ class ApiServer:
         query = {**_selected(labels), "allowWatchBookmarks": "true", "resourceVersion": version}
         query["timeoutSeconds"] = str(seconds)
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT, sock_read=silence)
-        async for event in self._stream(_path(kind, namespace), query, _JSON, timeout):
-            yield event
+        async with aclosing(self._stream(_path(kind, namespace), query, _JSON, timeout)) as told:
+            async for event in told:
+                yield event
 
     async def _stream(
         self, path: str, query: Mapping[str, str], accept: str, timeout: aiohttp.ClientTimeout
-    ) -> AsyncIterator[Object]:
+    ) -> AsyncGenerator[Object, None]:
         """Events of one answer, until it ends, is cut or is not heard of any more.
 
         One with a token that has ended is asked for once more, with the one that is there.
