@@ -71,7 +71,9 @@ def names(kubectl: Kubectl) -> dict[str, str]:
 
 def file(kubectl: Kubectl) -> list[str]:
     """The names that the pods' only file has."""
-    (found,) = kubectl.items("configmap", "arriero.dev/model=tiny")
+    there = kubectl.items("configmap", "arriero.dev/model=tiny")
+    assert len(there) == 1
+    (found,) = there
     return [one.name for one in Registrations.from_json(found["data"]["registrations.json"]).names]
 
 
