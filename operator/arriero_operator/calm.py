@@ -10,11 +10,11 @@ from typing import Final
 from arriero_operator.keys import Key
 
 CALM: Final = 0.5
-"""Seconds between two reconciles of a key, where nothing but events asks for the second one."""
+"""Seconds between two reconciles of a key, where nothing but watches asks for the second one."""
 
 
 class Calm:
-    """Until when events do not have a key reconciled again. Times are the event loop's."""
+    """Until when watches do not have a key reconciled again. Times are the event loop's."""
 
     def __init__(self) -> None:
         self._until: OrderedDict[Key, float] = OrderedDict()

@@ -1,10 +1,10 @@
 """The work queue: which key is reconciled when. It knows nothing of Kubernetes.
 
 A key is reconciled by one worker at a time. Adding a key that waits changes only its time (the earliest wins); adding a
-key that is being reconciled, or was a moment ago, makes it run once more a moment later (`calm`). A change does not
-wait for the back-off of a key that has failed, but for the first step of it, so that a storm of changes hammers nobody,
-and for what the error asked for; nor for those that are only looked at once more, of which there may be thousands, nor
-for reconciles that wait (`slots`). Time is the event loop's clock.
+key that is being reconciled makes it run once more afterwards; what watches tell of one that was reconciled just now
+waits for a moment (`calm`). A change does not wait for the back-off of a key that has failed, but for the first step of
+it, so that a storm of changes hammers nobody, and for what the error asked for; nor for those that are only looked at
+once more, of which there may be thousands, nor for reconciles that wait (`slots`). Time is the event loop's clock.
 """
 
 import asyncio
@@ -79,7 +79,7 @@ class Queue:
         self._again: dict[Key, dict[bool, float]] = {}
         """When keys that are being reconciled are to run once more, by whether that is routine."""
         self._stirred: dict[Key, dict[bool, float]] = {}
-        """Since when keys that are being reconciled wait for a reconcile without a time, by the same."""
+        """Since when watches have told something of keys that are being reconciled, by the same."""
         self._calm = Calm()
         self._not_before: dict[Key, float] = {}
         self._running: dict[Key, float] = {}
@@ -91,19 +91,24 @@ class Queue:
     def add(self, key: Key, after: float = 0.0, *, routine: bool = False) -> None:
         """Reconcile `key` in `after` seconds, or earlier when that was already asked for.
 
-        Later only where its last try has failed a moment ago, or with an error that asked for more time, and without a
-        time where it was reconciled a moment ago. `routine`: it is only to be looked at once more, which any change may
-        overtake.
+        Later only where its last try has failed a moment ago, or with an error that asked for more time. `routine`: it
+        is only to be looked at once more, which any change may overtake.
         """
         due = max(asyncio.get_running_loop().time() + after, self._not_before.get(key, 0.0))
         if key not in self._running:
-            self._place(key, due if after else max(due, self._calm.until(key)), routine)
-            return
-        if not after:
-            self._stirred.setdefault(key, {}).setdefault(routine, due)
+            self._place(key, due, routine)
             return
         again = self._again.setdefault(key, {})
         again[routine] = min(due, again.get(routine, due))
+
+    def told(self, key: Key, *, routine: bool = False) -> None:
+        """A watch has told something of `key`: as `add`, but some time after its last reconcile, with what else is told
+        meanwhile."""
+        now = asyncio.get_running_loop().time()
+        if key in self._running:
+            self._stirred.setdefault(key, {}).setdefault(routine, now)
+        else:
+            self._place(key, max(now, self._not_before.get(key, 0.0), self._calm.until(key)), routine)
 
     async def run(self) -> None:
         """Work until cancelled; reconciles that are under way are then cancelled and awaited."""
@@ -208,7 +213,7 @@ class Queue:
         for routine, due in self._again.pop(key, {}).items():
             self._place(key, due, routine)
         for routine in self._stirred.pop(key, ()):
-            self.add(key, routine=routine)
+            self.told(key, routine=routine)
 
     def _settle(self, key: Key, outcome: Result | Exception, seconds: float) -> None:
         """The one place that decides what follows a reconcile."""

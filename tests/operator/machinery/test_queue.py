@@ -112,7 +112,7 @@ def test_a_key_that_changes_while_it_is_reconciled_runs_exactly_once_more_and_ne
         await asyncio.sleep(60)
 
     play(work, script)
-    assert work.began == [(A, 0), (A, 5 + CALM)]
+    assert work.began == [(A, 0), (A, 5)]
 
 
 def test_no_more_keys_run_at_once_than_there_are_workers() -> None:
@@ -327,41 +327,84 @@ def test_a_storm_of_changes_does_not_hammer_with_a_key_that_fails() -> None:
     assert 10 <= len(work.began) <= 21
 
 
-def test_changes_soon_after_a_reconcile_wait_for_each_other_and_the_first_one_of_all_for_nobody() -> None:
+def test_what_watches_tell_soon_after_a_reconcile_waits_for_each_other_and_the_first_of_all_for_nobody() -> None:
     work = Work()
 
     async def script(queue: Queue) -> None:
         for _ in range(7):
-            queue.add(A)
+            queue.told(A)
             await asyncio.sleep(CALM / 4)
         await asyncio.sleep(10)
-        queue.add(A)
+        queue.told(A)
         await asyncio.sleep(10)
 
     play(work, script)
     assert [round(when / CALM, 2) for _, when in work.began] == [0, 1, 2, pytest.approx(1.75 + 10 / CALM)]
 
 
-def test_what_a_reconcile_itself_asked_for_comes_in_time_though_events_wait() -> None:
+def test_what_a_reconcile_itself_asked_for_comes_in_time_though_what_watches_tell_waits() -> None:
     work = Work(seconds=1, answers=[Result(requeue_after=CALM / 4), Result()])
 
     async def script(queue: Queue) -> None:
-        queue.add(A)
+        queue.told(A)
         await asyncio.sleep(0.5)
-        queue.add(A)
+        queue.told(A)
         await asyncio.sleep(20)
 
     play(work, script)
     assert [when for _, when in work.began] == [0, 1 + CALM / 4]
 
 
-def test_a_storm_of_changes_of_one_key_is_reconciled_twice_a_second() -> None:
+def test_a_storm_of_events_of_one_key_is_reconciled_twice_a_second() -> None:
     work = Work()
 
     async def script(queue: Queue) -> None:
         for _ in range(1000):
-            queue.add(A)
+            queue.told(A)
             await asyncio.sleep(0.01)
 
     play(work, script)
     assert len(work.began) == 10 / CALM
+
+
+def test_what_watches_tell_of_a_key_while_it_runs_has_it_run_once_more_a_moment_later() -> None:
+    work = Work(seconds=5)
+
+    async def script(queue: Queue) -> None:
+        queue.told(A)
+        await asyncio.sleep(1)
+        queue.told(A)
+        queue.told(A, routine=True)
+        assert queue.depth == 1
+        await asyncio.sleep(60)
+
+    play(work, script)
+    assert work.began == [(A, 0), (A, 5 + CALM)]
+
+
+def test_who_asks_for_a_key_does_not_wait_with_what_watches_told_of_it() -> None:
+    work = Work()
+
+    async def script(queue: Queue) -> None:
+        queue.told(A)
+        await asyncio.sleep(CALM / 4)
+        queue.told(A)
+        queue.add(A)
+        await asyncio.sleep(60)
+
+    play(work, script)
+    assert work.began == [(A, 0), (A, CALM / 4)]
+
+
+def test_what_watches_tell_of_a_key_cuts_no_patience_short_that_was_asked_for() -> None:
+    work = Work(answers=[Throttled("too many requests", 429, retry_after=45)])
+
+    async def script(queue: Queue) -> None:
+        queue.told(A)
+        for _ in range(80):
+            await asyncio.sleep(0.5)
+            queue.told(A)
+        await asyncio.sleep(20)
+
+    play(work, script)
+    assert [began for _, began in work.began] == [0, 45]
