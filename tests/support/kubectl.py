@@ -60,6 +60,13 @@ class Kubectl:
         found: list[Object] = self.json("get", kind, *(["-l", selector] if selector else []))["items"]
         return found
 
+    def only(self, kind: str, selector: str) -> Object:
+        """The one object of a kind, by label selector. An AssertionError where there is none, or more than one: what was
+        deleted is made anew a moment later."""
+        found = self.items(kind, selector)
+        assert len(found) == 1, f"{len(found)} objects of kind {kind}"
+        return found[0]
+
     def apply(self, obj: Object) -> None:
         """Apply one object."""
         self.run("apply", "-f", "-", stdin=json.dumps(obj))

@@ -71,9 +71,7 @@ def names(kubectl: Kubectl) -> dict[str, str]:
 
 def file(kubectl: Kubectl) -> list[str]:
     """The names that the pods' only file has."""
-    there = kubectl.items("configmap", "arriero.dev/model=tiny")
-    assert len(there) == 1
-    (found,) = there
+    found = kubectl.only("configmap", "arriero.dev/model=tiny")
     return [one.name for one in Registrations.from_json(found["data"]["registrations.json"]).names]
 
 

@@ -24,7 +24,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 def registrations(kubectl: Kubectl, name: str = "tiny") -> Registrations:
     """What the model's only ConfigMap says."""
-    (found,) = kubectl.items("configmap", f"arriero.dev/model={name}")
+    found = kubectl.only("configmap", f"arriero.dev/model={name}")
     return Registrations.from_json(found["data"]["registrations.json"])
 
 

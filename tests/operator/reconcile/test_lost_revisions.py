@@ -22,8 +22,7 @@ REPORT = {"references": "Report", "images": "Report"}
 
 def record(kubectl: Kubectl) -> Object:
     """The model's only ControllerRevision."""
-    (found,) = kubectl.items("controllerrevision", "arriero.dev/model=tiny")
-    return found
+    return kubectl.only("controllerrevision", "arriero.dev/model=tiny")
 
 
 def told(found: Object) -> tuple[str, Object, str]:

@@ -197,7 +197,7 @@ def file_of(kubectl: Kubectl, pod: Object) -> Registrations:
     labels = ",".join(
         f"{key}={pod['metadata']['labels'][key]}" for key in ("arriero.dev/model", "arriero.dev/revision")
     )
-    (found,) = kubectl.items("configmap", labels)
+    found = kubectl.only("configmap", labels)
     return Registrations.from_json(found["data"]["registrations.json"])
 
 
