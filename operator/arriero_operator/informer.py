@@ -90,10 +90,12 @@ class Informer:
                     await self._list()
                 began, before = loop.time(), self._version
                 await self._stream()
-            except Expired:
+            except Expired as error:
+                good = self._version != before or loop.time() - began >= _BRIEF
                 self._version = ""
-                await asyncio.sleep(_RELIST * self._jitter())
-                continue
+                if good:
+                    await asyncio.sleep(_RELIST * self._jitter())
+                failed = Unavailable(error.message, error.code)
             except (Unavailable, Throttled) as error:
                 failed = error
                 good = self._version != before
@@ -105,12 +107,13 @@ class Informer:
         """What of several lists only the earlier ones have may be gone."""
         scope, version, doubted = self._scope, "", self._partial
         async with self._lists:
-            self._signs.requested(self._path, stream=False)
             async for found, page in self._source.listing(scope.kind, scope.namespace, scope.labels):
                 self._partial, doubted = True, doubted or version not in ("", found)
                 version = found
                 for obj in page:
                     self._intake(scope.kind, None, obj)
+            # Not before: what goes between a repair and the list that it is for would be seen by neither.
+            self._signs.requested(self._path, stream=False)
         self._version, self._partial = version, False
         if doubted:
             self._signs.doubted(scope.kind)

@@ -40,6 +40,8 @@ class Server:
         self.lists = list(lists or [])
         self.listed: list[float] = []
         self.watched: list[tuple[float, str]] = []
+        self.relisted: list[Kind] = []
+        """Kinds whose objects that went are to be asked for."""
 
     async def listing(self, kind: Kind, namespace: str, labels: str) -> AsyncIterator[tuple[str, Objects]]:
         self.listed.append(now())
@@ -72,7 +74,7 @@ class Play:
     def __init__(self, server: Server, seconds: float = 60.0, jitter: float = 1.0) -> None:
         self.cache = Cache()
         self.keys: list[str] = []
-        self.relisted: list[Kind] = []
+        self.relisted = server.relisted
         self.error: list[BaseException] = []
         run_virtual(self._run(server, seconds, jitter))
 
@@ -111,6 +113,28 @@ def test_a_forgotten_place_is_listed_anew_and_what_went_meanwhile_is_asked_for(t
     assert server.listed == [0, 6]
     assert server.watched == [(0, "10"), (6, "10")]
     assert play.relisted == [SERVICES]
+
+
+def test_a_server_that_forgets_every_place_is_not_asked_for_lists_without_end() -> None:
+    server = Server(*([[GONE]] * 20))
+    play = Play(server, 600)
+    assert [type(one) for one in play.error] == [Unavailable]
+    assert len(server.listed) == len(BACKOFFS) + 1
+    assert server.listed[-1] == sum(BACKOFFS)
+
+
+def test_what_went_while_a_new_list_was_waited_for_is_asked_for_after_it() -> None:
+    class Slow(Server):
+        async def listing(self, kind: Kind, namespace: str, labels: str) -> AsyncIterator[tuple[str, Objects]]:
+            if self.listed:
+                await asyncio.sleep(30)
+            async for found in super().listing(kind, namespace, labels):
+                yield found
+                assert not self.relisted
+
+    server = Slow([5.0, GONE], [1e9])
+    assert Play(server).relisted == [SERVICES]
+    assert server.watched[-1] == (36, "10")
 
 
 def test_replicas_do_not_list_anew_in_step() -> None:
