@@ -61,8 +61,10 @@ class Kubectl:
         return found
 
     def only(self, kind: str, selector: str) -> Object:
-        """The one object of a kind, by label selector. An AssertionError where there is none, or more than one: what was
-        deleted is made anew a moment later."""
+        """The one object of a kind, by label selector.
+
+        An AssertionError where there is none, or more than one: what was deleted is made anew a moment later.
+        """
         found = self.items(kind, selector)
         assert len(found) == 1, f"{len(found)} objects of kind {kind}"
         return found[0]
