@@ -116,7 +116,8 @@ def test_a_forgotten_place_is_listed_anew_and_what_went_meanwhile_is_asked_for(t
 
 
 def test_a_server_that_forgets_every_place_is_not_asked_for_lists_without_end() -> None:
-    server = Server(*([[GONE]] * 20))
+    gone: list[list[Step]] = [[GONE]] * 20
+    server = Server(*gone)
     play = Play(server, 600)
     assert [type(one) for one in play.error] == [Unavailable]
     assert len(server.listed) == len(BACKOFFS) + 1
