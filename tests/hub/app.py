@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tests.hub.admin import PREFIX, admin_routes
 from tests.hub.endpoints import Endpoints
 from tests.hub.record import Seen
-from tests.hub.refusals import Refusal
+from tests.hub.refusals import ClientGone, NoAnswer, Refusal
 from tests.hub.state import State
 
 __all__ = ["application"]
@@ -29,12 +29,16 @@ def application(state: State) -> ASGIApp:
         Route("/{owner}/{model}/resolve/{revision}/{path:path}", hub.resolve),
         Route("/large-files/{owner}/{model}/{revision}/{path:path}", hub.large, name="large"),
     ]
-    return _Recorder(Starlette(routes=routes, exception_handlers={Refusal: _refuse}), state)
+    return _Recorder(Starlette(routes=routes, exception_handlers={Refusal: _refuse, ClientGone: _be_silent}), state)
 
 
 async def _refuse(_request: Request, error: Exception) -> Response:
     assert isinstance(error, Refusal)
     return error.response()
+
+
+async def _be_silent(_request: Request, _error: Exception) -> Response:
+    return NoAnswer()
 
 
 class _Recorder:

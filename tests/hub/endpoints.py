@@ -6,7 +6,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from tests.hub import documents
 from tests.hub.body import send
 from tests.hub.faults import API, Fault
-from tests.hub.refusals import Refusal
+from tests.hub.refusals import ClientGone, Refusal
 from tests.hub.repository import Commit, File, Repository
 from tests.hub.state import State
 
@@ -76,6 +76,7 @@ class Endpoints:
         if fault and fault.silent:
             while (await request.receive())["type"] != "http.disconnect":
                 pass
+            raise ClientGone
         if fault and fault.status:
             after = {"Retry-After": str(fault.retry_after)} if fault.retry_after is not None else {}
             raise Refusal(fault.status, "", f"the hub answers {fault.status} on request", after)

@@ -3,10 +3,11 @@
 from dataclasses import dataclass, field
 
 from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
 
 from tests.hub.repository import Repository
 
-__all__ = ["Refusal", "Tokens"]
+__all__ = ["ClientGone", "NoAnswer", "Refusal", "Tokens"]
 
 
 class Refusal(Exception):
@@ -21,6 +22,17 @@ class Refusal(Exception):
         code = {"X-Error-Code": self.code} if self.code else {}
         headers = {**code, "X-Error-Message": self.message, **self.headers}
         return JSONResponse({"error": self.message}, self.status, headers)
+
+
+class ClientGone(Exception):
+    """The client has left a hub that is silent; whatever would be answered now was never asked for."""
+
+
+class NoAnswer(Response):
+    """Sends nothing, not even a status."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the request end."""
 
 
 @dataclass
