@@ -20,13 +20,13 @@ class Seen:
         self._env = kubectl.env
         self._wanted = wanted
         self._lines: queue.SimpleQueue[tuple[float, str]] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._left = False
         self.since: dict[str, float] = {}
         """Name to the moment (monotonic seconds) since which the object is as wanted."""
 
     def __enter__(self) -> "Seen":
-        self._process = subprocess.Popen(
-            self._command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self._env
-        )
+        self._process = self._watch()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         return self
@@ -34,8 +34,9 @@ class Seen:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._process.terminate()
-        self._process.wait()
+        with self._lock:
+            self._left = True
+            self._process.terminate()
         self._reader.join()
 
     def wait(self, count: int, timeout: float) -> float:
@@ -56,7 +57,23 @@ class Seen:
         return max(self.since.values())
 
     def _read(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self._lines.put((time.monotonic(), line))
+        """The API server ends each watch after some minutes: the next begins with all objects as they are by then."""
+        while self._tell(self._process):
+            with self._lock:
+                if self._left:
+                    break
+                self._process = self._watch()
         self._lines.put((time.monotonic(), ""))
+
+    def _tell(self, process: subprocess.Popen[str]) -> bool:
+        """Whether there was anything to tell until it ended."""
+        assert process.stdout is not None
+        told = False
+        for line in process.stdout:
+            told = True
+            self._lines.put((time.monotonic(), line))
+        process.wait()
+        return told
+
+    def _watch(self) -> subprocess.Popen[str]:
+        return subprocess.Popen(self._command, stdout=subprocess.PIPE, text=True, env=self._env)
