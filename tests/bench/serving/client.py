@@ -13,6 +13,7 @@ import statistics
 import sys
 import time
 from array import array
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
@@ -25,13 +26,12 @@ _END: Final = b"\r\n0\r\n\r\n"
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """So many requests, so many at once. `before` is how many events come before the first that has text, `streamed`
-    whether there are events at all."""
+    """A request for each of `bodies`, so many at once. `before` is how many events come before the first that has text,
+    `streamed` whether there are events at all."""
 
     port: int
     path: str
-    body: str
-    requests: int
+    bodies: Sequence[str]
     streams: int
     streamed: bool
     before: int
@@ -64,9 +64,6 @@ class Connection(asyncio.Protocol):
     """One request after another."""
 
     def __init__(self, order: Order, found: Found) -> None:
-        data = order.body.encode()
-        head = f"POST {order.path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-        self._request = f"{head}Content-Length: {len(data)}\r\n\r\n".encode() + data
         self._order = order
         self._found = found
         self._transport: asyncio.Transport
@@ -79,12 +76,12 @@ class Connection(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
-    async def ask(self) -> None:
-        """One request. Raises RuntimeError for an answer of another kind than expected."""
+    async def ask(self, request: bytes) -> None:
+        """One request, with its head. Raises RuntimeError for an answer of another kind than expected."""
         self._over = asyncio.get_running_loop().create_future()
         self._head, self._tail, self._events, self._last = b"", b"", 0, 0.0
         self._begun = time.perf_counter()
-        self._transport.write(self._request)
+        self._transport.write(request)
         await self._over
 
     def data_received(self, data: bytes) -> None:
@@ -141,9 +138,15 @@ class Connection(asyncio.Protocol):
         self._transport.close()
 
 
+def _request(path: str, body: str) -> bytes:
+    data = body.encode()
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    return f"{head}Content-Length: {len(data)}\r\n\r\n".encode() + data
+
+
 async def run(order: Order) -> Answer:
     """One round."""
-    found, left = Found(), iter(range(order.requests))
+    found, left = Found(), iter([_request(order.path, body) for body in order.bodies])
     loop = asyncio.get_running_loop()
     connections = []
     for _ in range(order.streams):
@@ -151,8 +154,8 @@ async def run(order: Order) -> Answer:
         connections.append(connection)
 
     async def one(connection: Connection) -> None:
-        for _ in left:
-            await connection.ask()
+        for request in left:
+            await connection.ask(request)
 
     cpu, begun = time.process_time(), time.perf_counter()
     try:
@@ -162,7 +165,7 @@ async def run(order: Order) -> Answer:
         for connection in connections:
             connection.close()
     times = [_marks(values) for values in (found.first, found.gaps, found.whole)]
-    return Answer(seconds, cpu, order.requests, found.events, found.tokens, *times)
+    return Answer(seconds, cpu, len(order.bodies), found.events, found.tokens, *times)
 
 
 def _marks(values: "array[float]") -> tuple[float, float]:

@@ -74,9 +74,9 @@ class Server:
 
 def one(client: Client, server: Server, side: Side, work: Work) -> Round:
     """One round on one side."""
-    path, body = side.path(work.route), json.dumps(side.body(work.route, work.tokens, work.streamed))
+    bodies = [json.dumps(side.body(work.route, tokens, work.streamed)) for tokens in work.lengths()]
     before_text = 1 if work.streamed and work.route == CHAT else 0
-    order = Order(server.port, path, body, work.requests, work.streams, work.streamed, before=before_text)
+    order = Order(server.port, side.path(work.route), bodies, work.streams, work.streamed, before=before_text)
     before = server.parts.cpu()
     answer = client.run(order)
     after = server.parts.cpu()

@@ -1,5 +1,6 @@
 """What is compared: three ways to the same engine, and the two kinds of work that each of them is asked for."""
 
+import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -53,25 +54,44 @@ SIDES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """`streams` at once until `requests` are answered, with so many tokens each; as a stream, or in one piece."""
+    """`streams` at once until `requests` are answered, with `tokens` each in the mean and up to `spread` more or fewer;
+    as a stream, or in one piece."""
 
     route: str
     streams: int
     requests: int
     tokens: int
     streamed: bool = True
+    spread: int = 0
+
+    def lengths(self) -> list[int]:
+        """Of each answer, in tokens: the same in each round and on each side.
+
+        Streams of one length that begin together end together, and whether they stay together decides how many steps
+        the engine needs for the same work: chance, and more of it than what is measured.
+        """
+        if not self.spread:
+            return [self.tokens] * self.requests
+        evenly = [self.tokens - self.spread + number % (2 * self.spread + 1) for number in range(self.requests)]
+        random.Random(0).shuffle(evenly)
+        return evenly
 
     @property
     def words(self) -> str:
         """For the table."""
-        kind = f"streams of {self.tokens} tokens" if self.streamed else "whole answers of one token"
+        length = f"{self.tokens} ± {self.spread}" if self.spread else str(self.tokens)
+        kind = f"streams of {length} tokens" if self.streamed else "whole answers of one token"
         return f"{self.route}: {self.streams} at once, {self.requests} {kind}"
 
 
 def tiny_works(route: str, streams: list[int]) -> list[Work]:
-    """For a model whose step costs next to nothing: rounds of one to two seconds, 256 streams three; answers less."""
+    """For a model whose step costs next to nothing: rounds of one to two seconds, 256 streams six; answers less."""
     answers = [Work(route, count, max(4 * count, 32), 1, streamed=False) for count in streams]
-    return [*(Work(route, count, max(4 * count, 16) if count < 128 else count, 48) for count in streams), *answers]
+    return [*(Work(route, count, _enough(count), 48, spread=32) for count in streams), *answers]
+
+
+def _enough(streams: int) -> int:
+    return max(4 * streams, 16) if streams < 128 else 2 * streams
 
 
 def real_works(route: str, streams: list[int]) -> list[Work]:
