@@ -74,7 +74,7 @@ class Queue:
         self._observer = observer
         self._jitter = jitter
         self._longest = longest
-        self._slots = Slots(workers)
+        self._slots = Slots(workers, lambda: asyncio.get_running_loop().time())
         self._waiting = Waiting(self._slots)
         self._again: dict[Key, dict[bool, float]] = {}
         """When keys that are being reconciled are to run once more, by whether that is routine."""

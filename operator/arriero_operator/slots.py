@@ -5,8 +5,14 @@ any more, and the more there are of these the less time the next ones have: wher
 at the same moment, others wait for seconds. A key whose last run was slow is taken to be slow again and has its own
 bounded share from the start, so that any number of models behind an admission webhook that hangs leaves the workers to
 the others.
+
+Where not a few models wait but all, more of them at once only make each wait longer: Services are made one after
+another by an API server, whoever asks. So a reconcile that was slow and yet came to its end is a sign to hold back: for
+a moment slow ones count as all others do, then fewer and fewer of them.
 """
 
+import math
+from collections.abc import Callable
 from typing import Final
 
 from arriero_operator.keys import Key
@@ -18,13 +24,19 @@ SHARE: Final = 16
 MOST: Final = 256
 """How many slow reconciles run before they count among the workers again: an API server that hangs for all is not to be
 asked by all at once."""
+HANGS: Final = 10.0
+"""Seconds: what takes longer hangs, and says nothing of how busy the API server is. The usual limit of a webhook."""
+RECOVERY: Final = 16.0
+"""How many more slow reconciles go uncounted with each second after the last sign of a busy API server."""
 
 
 class Slots:
     """Who runs, and in which share."""
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, clock: Callable[[], float]) -> None:
         self._workers = workers
+        self._clock = clock
+        self._busy = -math.inf
         self._quick: set[Key] = set()
         self._long: set[Key] = set()
         self._slow: set[Key] = set()
@@ -36,7 +48,8 @@ class Slots:
     @property
     def free(self) -> bool:
         """Whether a key that is not known to be slow may begin."""
-        return len(self._quick) + max(0, len(self._long) - MOST) < self._workers
+        uncounted = min(MOST, RECOVERY * (self._clock() - self._busy))
+        return len(self._quick) + max(0, len(self._long) - uncounted) < self._workers
 
     @property
     def free_for_slow(self) -> bool:
@@ -63,6 +76,8 @@ class Slots:
         self._quick.discard(key)
         self._long.discard(key)
         if seconds >= SLOW:
+            if key not in self._slow and seconds < HANGS:
+                self._busy = self._clock()
             self._slow.add(key)
         else:
             self._slow.discard(key)

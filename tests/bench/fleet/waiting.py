@@ -50,6 +50,8 @@ class Seen:
             if not line:
                 raise RuntimeError("the watch has ended")
             name, _, value = line.partition(" ")
+            if not name:
+                continue
             if self._wanted(value.strip()):
                 self.since.setdefault(name, moment)
             else:

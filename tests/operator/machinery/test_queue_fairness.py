@@ -139,6 +139,51 @@ def test_a_server_that_hangs_for_everybody_is_asked_by_a_bounded_number_at_once(
     assert work.most_at_once["slow"] == MOST + WORKERS
 
 
+class OneByOne(Work):
+    """A server that does one thing after another, as one that makes Services does. It stands still for `stall` seconds
+    after a minute."""
+
+    def __init__(self, seconds: float, stall: float) -> None:
+        super().__init__()
+        self.most = 0
+        self.longest = 0.0
+        self._seconds, self._stall = seconds, stall
+        self._one = asyncio.Lock()
+        self._waiting = 0
+
+    async def __call__(self, key: Key) -> Result:
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        self._waiting += 1
+        self.most = max(self.most, self._waiting)
+        async with self._one:
+            stalls, self._stall = begun >= 1060 and self._stall, self._stall * (begun < 1060)
+            await asyncio.sleep(stalls or self._seconds)
+        self._waiting -= 1
+        self.longest = max(self.longest, loop.time() - begun)
+        self.began.append((key, begun - 1000))
+        return Result()
+
+
+def test_a_server_that_stands_still_for_some_seconds_is_not_asked_by_more_and_more_afterwards() -> None:
+    work = OneByOne(seconds=0.07, stall=4)
+
+    async def script(queue: Queue) -> None:
+        for key in many(3000):
+            queue.add(key)
+        await asyncio.sleep(65)
+        most, work.most = work.most, 0
+        assert most > 5 * WORKERS, "who waits for a server that stands still does not hold up others"
+        await asyncio.sleep(20)
+        work.most, work.longest = 0, 0.0
+        await asyncio.sleep(200)
+
+    play(work, script)
+    assert len(work.began) == 3000
+    assert work.most == WORKERS
+    assert work.longest < SLOW
+
+
 def test_a_model_that_was_slow_is_among_the_others_again_once_it_is_quick() -> None:
     work = Work(slow=30)
 
