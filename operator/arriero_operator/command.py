@@ -10,8 +10,8 @@ import socket
 from pathlib import Path
 from typing import Final
 
-from arriero_operator import logs, settings
-from arriero_operator.settings import SettingsError
+from arriero_operator import logs, settings_file
+from arriero_operator.settings_file import SettingsError
 from arriero_operator.wiring import MakeReconcile, Options, serve
 
 _log = logging.getLogger("arriero_operator")
@@ -30,7 +30,7 @@ def run(make_reconcile: MakeReconcile, arguments: list[str] | None = None) -> in
         parser.error("set POD_NAMESPACE by the downward API, or pass --namespace-of-lease")
     logs.configure()
     try:
-        loaded = settings.load(given.settings)
+        loaded = settings_file.load(given.settings)
     except SettingsError as error:
         _log.critical("Settings are not usable", extra={"error": str(error)})
         return 2
@@ -61,7 +61,9 @@ def _cause(error: BaseException) -> BaseException:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="arriero-operator", description="Serves InferenceModels with vLLM.")
-    parser.add_argument("--settings", type=Path, default=settings.DEFAULT_PATH, help="file of settings (%(default)s)")
+    parser.add_argument(
+        "--settings", type=Path, default=settings_file.DEFAULT_PATH, help="file of settings (%(default)s)"
+    )
     parser.add_argument("--kubeconfig", type=Path, help="instead of the pod's service account")
     parser.add_argument(
         "--namespace-of-lease", default=os.environ.get("POD_NAMESPACE", ""), help="where the Lease is: POD_NAMESPACE"

@@ -8,7 +8,8 @@ from typing import Any
 
 from arriero_api import labels
 from arriero_api.contract import RuntimeStatus
-from arriero_operator import container_states, quantity
+from arriero_operator import container_states
+from arriero_operator.pod_requests import held
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ def pod_facts(
         scheduling_reason=placed.get("reason", ""),
         scheduling_message=placed.get("message", ""),
         nominated=state.get("nominatedNodeName", ""),
-        holds=_held(obj.get("spec") or {}),
+        holds=held(obj.get("spec") or {}),
         sandboxed=conditions.get("PodReadyToStartContainers", {}).get("status") == "True",
         silent_node=not deleting and _silent_node(obj, conditions),
         disrupted=_disrupted(conditions),
@@ -175,34 +176,6 @@ def _disrupted(conditions: Mapping[str, Any]) -> str:
     if found.get("status") != "True":
         return ""
     return ": ".join(part for part in (found.get("reason", ""), found.get("message", "")) if part)
-
-
-def _held(spec: Mapping[str, Any]) -> dict[str, Decimal]:
-    """What the scheduler counts for the pod; the API server has filled in requests for limits.
-
-    Containers and sidecars together, or an init container with the sidecars before it where that is more; what is said
-    of the pod as a whole stands instead.
-    """
-    together: dict[str, Decimal] = {}
-    peaks: list[dict[str, Decimal]] = []
-    for one in spec.get("initContainers") or ():
-        peaks.append(_sum(together, _requests(one)))
-        if one.get("restartPolicy") == "Always":
-            together = peaks[-1]
-    for one in spec.get("containers") or ():
-        together = _sum(together, _requests(one))
-    for peak in peaks:
-        together |= {name: amount for name, amount in peak.items() if amount > together.get(name, 0)}
-    return together | _requests(spec)
-
-
-def _sum(one: Mapping[str, Decimal], other: Mapping[str, Decimal]) -> dict[str, Decimal]:
-    return {**one, **{name: one.get(name, Decimal(0)) + amount for name, amount in other.items()}}
-
-
-def _requests(of: Mapping[str, Any]) -> dict[str, Decimal]:
-    requests = (of.get("resources") or {}).get("requests") or {}
-    return {name: quantity.parse(str(amount)) for name, amount in requests.items()}
 
 
 def _ended(state: Mapping[str, Any]) -> Ended | None:

@@ -1,16 +1,13 @@
-"""Live registrations: the file of names reaches every pod, and each pod proves that it serves by it.
+"""Live registrations: the file of names is written, and reaches every pod.
 
 The ConfigMap of the revision is written; then its hash goes onto an annotation of every pod that is older than the
-change, upon which the kubelet refreshes the volume at once. A pod proves it by the hash in its /status, which is
-another for each change, also for one that brings back what was there before; a younger one by being ready: it started
-with the file. A name that is not wanted any more stays in the file until clients have had
-the time to learn that from the status (`decide.registered`).
+change, upon which the kubelet refreshes the volume at once; what pods then prove is in `proofs`. A name that is not
+wanted any more stays in the file until clients have had the time to learn that from the status (`decide.registered`).
 """
 
 import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import timedelta
 from typing import Final
 
 from arriero_api import labels
@@ -24,24 +21,22 @@ from arriero_operator.keys import Key
 from arriero_operator.kube.errors import Conflict, NotFound
 from arriero_operator.kube.protocol import CONFIG_MAPS, PODS, REVISIONS, Kube
 from arriero_operator.observe import Observed
+from arriero_operator.proofs import Proofs, older
 from arriero_operator.render import children, names
 from arriero_operator.render.children import CHANGED
 from arriero_operator.rounds import Round, Wanted
 from arriero_operator.runtime_status import RuntimeStatuses
 
 _AT_ONCE: Final = 16
-CLOCKS: Final = timedelta(seconds=30)
-"""By how much the clocks of the operator and of the API server may differ. A pod is wrongly taken for older at most:
-it is asked once more than needed."""
 
 
 class LiveRegistrations:
-    """Writes of registrations, and what pods have proven so far, by model."""
+    """What the files of names say, and that they reach the pods."""
 
     def __init__(self, kube: Kube, cache: Cache) -> None:
         self._kube = kube
         self._cache = cache
-        self._proven: dict[Key, dict[str, str]] = {}
+        self._proofs = Proofs()
         self._looked: set[Key] = set()
 
     def look(self, now: Round) -> None:
@@ -56,12 +51,12 @@ class LiveRegistrations:
         if now.key not in self._looked:
             self._looked.add(now.key)
             if said == {one.name for one in now.registrations[revision.hash].content.names}:
-                self._trust(now)
+                self._proofs.trust(now)
         now.proven = {
             pod.uid
             for pod in observed.pods
             if pod.ready and pod.revision in now.registrations
-            if self.proven(now.key, pod, now.registrations[pod.revision])
+            if self._proofs.proven(now.key, pod, now.registrations[pod.revision])
         }
 
     def wanted(self, now: Round, revision: str) -> Wanted:
@@ -116,62 +111,32 @@ class LiveRegistrations:
 
         Raises KubeError once all have been tried.
         """
-        known, digest = self._proven.get(key, {}), wanted.content.hash
-        slots = asyncio.Semaphore(_AT_ONCE)
+        digest, slots = wanted.content.hash, asyncio.Semaphore(_AT_ONCE)
         answers = await asyncio.gather(
             *(
                 self._annotate(key[0], pod, digest, slots)
                 for pod in pods
                 if pod.live and pod.revision == wanted.revision and pod.registrations != digest
-                if older(pod, wanted) or known.get(pod.uid, digest) != digest
+                if older(pod, wanted) or self._proofs.otherwise(key, pod, wanted)
             ),
             return_exceptions=True,
         )
         if failed := next((one for one in answers if one is not None), None):
             raise failed
 
-    def proven(self, key: Key, pod: PodFacts, wanted: Wanted) -> bool:
-        """Whether the ready pod is known to serve by the file."""
-        known = self._proven.setdefault(key, {})
-        if pod.status is not None and pod.status.registrations:
-            known[pod.uid] = pod.status.registrations
-        if wanted.fresh and wanted.changed:
-            return False
-        if pod.uid in known:
-            return known[pod.uid] == wanted.content.hash
-        return pod.ready and not older(pod, wanted)
-
     def doubt(self, now: Round, statuses: RuntimeStatuses) -> bool:
-        """Before a file is changed: what its pods have proven and answered so far says nothing of what it becomes.
+        """Before a file is changed: what its pods have answered so far says nothing of what it becomes.
 
-        They may have served something else meanwhile, and what they said before that must not be taken for an answer
-        when the file comes back to it. True: the pods of the round are to be looked at again.
+        True: the pods of the round are to be looked at again.
         """
-        known = self._proven.get(now.key, {})
-        doubted = {}
-        for pod in now.observed.pods:
-            wanted = now.registrations.get(pod.revision)
-            if wanted is not None and wanted.fresh and wanted.changed:
-                known.pop(pod.uid, None)
-                doubted[pod.uid] = wanted.lasting
-        return statuses.doubt(now.key, doubted)
-
-    def _trust(self, now: Round) -> None:
-        """After a restart of the operator: what the status says of unchanged names was proven before."""
-        known = self._proven.setdefault(now.key, {})
-        for pod in now.observed.pods:
-            wanted = now.registrations.get(pod.revision)
-            if pod.ready and wanted is not None and not wanted.fresh and pod.registrations == wanted.content.hash:
-                known.setdefault(pod.uid, wanted.content.hash)
+        return statuses.doubt(now.key, self._proofs.doubt(now))
 
     def retain(self, key: Key, uids: Iterable[str]) -> None:
         """Forget pods of the model that are gone."""
         kept = set(uids)
         if not kept:
             self._looked.discard(key)
-        known = {uid: proof for uid, proof in self._proven.pop(key, {}).items() if uid in kept}
-        if known:
-            self._proven[key] = known
+        self._proofs.retain(key, kept)
 
     async def _annotate(self, namespace: str, pod: PodFacts, digest: str, slots: asyncio.Semaphore) -> None:
         patch = {"metadata": {"uid": pod.uid, "annotations": {labels.REGISTRATIONS: digest}}}
@@ -180,18 +145,6 @@ class LiveRegistrations:
                 await self._kube.merge_patch(PODS, namespace, pod.name, patch)
             except (NotFound, Conflict):
                 return  # another pod by now: its own event leads to the next look
-
-
-def older(pod: PodFacts, wanted: Wanted) -> bool:
-    """Whether the pod may have been there before the registrations became what they are.
-
-    Times are whole seconds. A revision's pods are made after its ConfigMap, and the API server's clock says when both
-    were; but a change is dated by the operator's own clock.
-    """
-    made, changed = facts.time(wanted.made), facts.time(wanted.changed)
-    if changed is not None:
-        return pod.created <= changed + CLOCKS
-    return made is None or pod.created < made
 
 
 def _next(said: Registrations | None, there: bool, now: Round, revision: str) -> int:

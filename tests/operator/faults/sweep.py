@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import yaml
 
-from arriero_operator import settings
+from arriero_operator import settings_file
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.credentials import Credentials
 from arriero_operator.kube.protocol import MODELS, Kind, Object
@@ -175,7 +175,7 @@ def _settings(namespace: str) -> Settings:
     """The chart's, with pods that need next to nothing."""
     chosen = operator_settings(namespace)
     chosen["profiles"]["nvidia"]["resources"] = {"limits": {"nvidia.com/gpu": 0}, "requests": {}}
-    return settings.parse(yaml.safe_dump(chosen))
+    return settings_file.parse(yaml.safe_dump(chosen))
 
 
 def _difference(wanted: Snapshot, found: Snapshot) -> str:

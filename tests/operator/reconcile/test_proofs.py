@@ -88,7 +88,7 @@ class World:
 
     def proven(self, now: Round, wanted: Wanted) -> bool:
         """Whether the pod is known to serve this."""
-        return self.live.proven(KEY, now.observed.pods[0], wanted)
+        return self.live._proofs.proven(KEY, now.observed.pods[0], wanted)
 
     def change(self, wanted: Wanted) -> Round:
         """The round in which the file is written."""
