@@ -108,8 +108,8 @@ def structural(node: Json, definitions: Mapping[str, Json], path: str) -> Json:
     if node.get("x-kubernetes-int-or-string"):
         return {**_copied(node), "x-kubernetes-int-or-string": True, **_extensions(node)}
     out = {**_copied(node), **_extensions(node)}
-    if path.startswith(".spec.") and "default" in out and node.get("type") != "object":
-        out["description"] = f"{out['description']} Default: {_in_words(out['default'])}."
+    if path.startswith(".spec.") and "description" in out:
+        out["description"] += _default_in_words(out) + _bound_in_words(out, node)
     match node.get("type"):
         case "object":
             _add_object(out, node, definitions, path)
@@ -156,9 +156,18 @@ def _resolved(node: Json, definitions: Mapping[str, Json]) -> Json:
             return node
 
 
-def _in_words(default: Any) -> str:
-    """`kubectl explain` tells the description, and not the default."""
-    return str(default).lower() if isinstance(default, bool) else str(default)
+def _default_in_words(out: Json) -> str:
+    """`kubectl explain` tells the description, and neither the default nor the bound."""
+    if "default" not in out or out["type"] == "object":
+        return ""
+    default = out["default"]
+    return f" Default: {str(default).lower() if isinstance(default, bool) else default}."
+
+
+def _bound_in_words(out: Json, node: Json) -> str:
+    """Of a list, or of a map whose keys are the user's own."""
+    bound = out.get("maxProperties") if isinstance(node.get("additionalProperties"), dict) else out.get("maxItems")
+    return f" At most {bound}." if bound else ""
 
 
 def _copied(node: Json) -> Json:

@@ -57,12 +57,33 @@ def test_every_default_is_told_in_words_as_kubectl_explain_tells_no_others() -> 
     assert [path for path, node in fields.items() if "efault" not in node["description"]] == []
 
 
-def test_every_list_map_and_string_of_the_spec_has_a_maximum() -> None:
-    bounds = {"array": "maxItems", "string": "maxLength"}
-    for path, node in _nodes(SCHEMA["properties"]["spec"], "spec"):
-        bound = bounds.get(node.get("type", ""))
-        if bound and "enum" not in node:
-            assert bound in node, path
+@pytest.mark.parametrize("part", ["spec", "status"])
+def test_every_list_map_quantity_and_string_has_a_maximum(part: str) -> None:
+    bounds = {"array": "maxItems", "string": "maxLength", "quantity": "maxLength", "map": "maxProperties"}
+    seen = set[str]()
+    for path, node in _nodes(SCHEMA["properties"][part], part):
+        kind = _kind(node)
+        if kind in bounds and "enum" not in node:
+            assert bounds[kind] in node, path
+            seen.add(kind)
+    assert seen == (set(bounds) if part == "spec" else {"array", "string"})
+
+
+def _kind(node: Json) -> str:
+    if node.get("x-kubernetes-int-or-string"):
+        return "quantity"
+    if "additionalProperties" in node or node.get("x-kubernetes-preserve-unknown-fields"):
+        return "map"
+    return str(node.get("type"))
+
+
+def test_how_many_entries_a_list_or_map_takes_is_told_in_words() -> None:
+    fields = {path: node for path, node in _nodes(SCHEMA["properties"]["spec"], "spec")}
+    assert fields["spec.resources.limits"]["description"].endswith(" At most 16.")
+    for path, node in fields.items():
+        if "maxItems" in node or "additionalProperties" in node:
+            bound = node.get("maxItems") or node["maxProperties"]
+            assert node["description"].endswith(f" At most {bound}."), path
 
 
 def test_an_unbounded_string_cannot_be_generated() -> None:
