@@ -1,5 +1,7 @@
 """A changed image of a profile, or a changed profile, rolled out to one model at a time, where the chart says so."""
 
+from typing import Any
+
 import pytest
 
 from tests.conftest import MakeOperator
@@ -57,13 +59,10 @@ def new_pod(kubectl: Kubectl, name: str, image: str) -> Object:
     return eventually(placed, 20)[0]
 
 
-def test_models_get_it_one_after_the_other_over_a_restart_of_the_operator(
-    kubectl: Kubectl, operator: MakeOperator
-) -> None:
-    process = operator(profiles=profiles(kubectl, "runtime:1"), changes=CHANGES)
-    serve(kubectl)
-    process.stop()
-    process = operator(profiles=profiles(kubectl, "runtime:2"), changes=CHANGES, identity="operator-1")
+def take_turns(kubectl: Kubectl, operator: MakeOperator, why: str, **settings: Any) -> None:
+    """Models that are of runtime:1 are moved to runtime:2 by an operator of these settings: one after the other, also
+    when it ends with the first one on its way. Those that wait say `why`."""
+    process = operator(**settings, identity="operator-1")
     seen: list[str] = []
     for turn in range(len(MODELS)):
         moved(kubectl, "runtime:2", turn + 1)
@@ -71,17 +70,26 @@ def test_models_get_it_one_after_the_other_over_a_restart_of_the_operator(
         seen.append(name)
         if turn == 0:
             process.stop()
-            operator(profiles=profiles(kubectl, "runtime:2"), changes=CHANGES, identity="operator-2")
+            operator(**settings, identity="operator-2")
             until(kubectl, name, "UpToDate", "False", "RollingOut", timeout=20)
         for other in MODELS:
             if other not in seen:
-                until(kubectl, other, "UpToDate", "False", "RuntimeOutdated", timeout=20)
+                until(kubectl, other, "UpToDate", "False", why, timeout=20)
                 assert images(kubectl, other) == ["runtime:1"]
         pods = Pods(kubectl, name)
         pods.ready(new_pod(kubectl, name, "runtime:2"))
         alone(pods)
         until(kubectl, name, "UpToDate", "True", timeout=20)
     assert sorted(seen) == sorted(MODELS)
+
+
+def test_models_get_it_one_after_the_other_over_a_restart_of_the_operator(
+    kubectl: Kubectl, operator: MakeOperator
+) -> None:
+    process = operator(profiles=profiles(kubectl, "runtime:1"), changes=CHANGES)
+    serve(kubectl)
+    process.stop()
+    take_turns(kubectl, operator, "RuntimeOutdated", profiles=profiles(kubectl, "runtime:2"), changes=CHANGES)
     assert all(images(kubectl, name) == ["runtime:2"] for name in MODELS)
 
 
@@ -125,24 +133,6 @@ def test_a_changed_profile_is_followed_by_one_model_after_the_other_with_the_ima
     process.stop()
     larger = profiles(kubectl, "runtime:2")
     larger["nvidia"]["sharedMemory"] = "3Gi"
-    process = operator(profiles=larger, changes=changes, identity="operator-1")
-    seen: list[str] = []
-    for turn in range(len(MODELS)):
-        moved(kubectl, "runtime:2", turn + 1)
-        (name,) = [one for one in under_way(kubectl, "runtime:2") if one not in seen]
-        seen.append(name)
-        if turn == 0:
-            process.stop()
-            operator(profiles=larger, changes=changes, identity="operator-2")
-            until(kubectl, name, "UpToDate", "False", "RollingOut", timeout=20)
-        for other in MODELS:
-            if other not in seen:
-                until(kubectl, other, "UpToDate", "False", "InputsChanged", timeout=20)
-                assert images(kubectl, other) == ["runtime:1"]
-        pods = Pods(kubectl, name)
-        pods.ready(new_pod(kubectl, name, "runtime:2"))
-        alone(pods)
-        until(kubectl, name, "UpToDate", "True", timeout=20)
-    assert sorted(seen) == sorted(MODELS)
+    take_turns(kubectl, operator, "InputsChanged", profiles=larger, changes=changes)
     volumes = [one for name in MODELS for pod in Pods(kubectl, name).live() for one in pod["spec"]["volumes"]]
     assert [one["emptyDir"]["sizeLimit"] for one in volumes if one["name"] == "shm"] == ["3Gi"] * len(MODELS)
