@@ -1,7 +1,8 @@
 """Keys that were reconciled a moment ago.
 
 What a reconcile writes comes back as events, and what it sets going (a Deployment, its pods, their start) tells of
-itself in many small steps: one more reconcile a moment later sees all of them.
+itself in many small steps: one more reconcile a moment later sees all of them. What users want (`wishes`) does not
+wait for that.
 """
 
 from collections import OrderedDict

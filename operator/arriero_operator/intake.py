@@ -4,25 +4,36 @@ from collections.abc import Callable
 
 from arriero_operator.cache import Cache
 from arriero_operator.keys import Key
-from arriero_operator.kube.protocol import Kind, Object
+from arriero_operator.kube.protocol import MODELS, Kind, Object
 from arriero_operator.owners import key_of
 from arriero_operator.queue import Enqueue
+from arriero_operator.wishes import Wishes
 
 
 class Intake:
-    """Takes events of every kind. `watched` is told the kind of each."""
+    """Takes events of every kind. `changed` is called with the key of a model of which its user wants something else,
+    `told` with that of any other event; `watched` with the kind of each."""
 
-    def __init__(self, cache: Cache, enqueue: Enqueue, watched: Callable[[str], None]) -> None:
+    def __init__(
+        self, cache: Cache, told: Enqueue, changed: Callable[[Key], None], watched: Callable[[str], None]
+    ) -> None:
         self._cache = cache
-        self._enqueue = enqueue
+        self._told = told
+        self._changed = changed
         self._watched = watched
+        self._wishes = Wishes()
 
     def __call__(self, kind: Kind, happened: str | None, obj: Object) -> None:
         """`happened` is the event's type, None for an object of a list. Waits for nothing."""
         self._watched(kind.kind)
-        if key := take(kind, happened, obj, self._cache):
+        key = take(kind, happened, obj, self._cache)
+        if key is None:
+            return
+        if kind is MODELS and self._wishes.differ(key, happened, obj):
+            self._changed(key)
+        else:
             # A list tells of everything, and little of that is a change.
-            self._enqueue(key, routine=happened is None)
+            self._told(key, routine=happened is None)
 
 
 def take(kind: Kind, happened: str | None, obj: Object, cache: Cache) -> Key | None:

@@ -129,7 +129,7 @@ class Operator:
 
     async def _work(self, queue: Queue, lease: Lease, resync: Resync) -> None:
         """Run everything until the first part ends; then end the rest, the watch last."""
-        intake = Intake(self._cache, queue.told, self._metrics.watched)
+        intake = Intake(self._cache, queue.told, queue.add, self._metrics.watched)
         parts = [
             asyncio.create_task(self._stop.wait(), name="stop"),
             asyncio.create_task(self._rearm(), name="signals"),

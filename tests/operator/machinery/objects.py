@@ -18,6 +18,7 @@ def make(
         "name": name,
         "uid": uid or f"{kind.kind}-{name}",
         "resourceVersion": str(version),
+        "generation": 1,
         "labels": marks,
     }
     return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, **fields}

@@ -70,9 +70,12 @@ def test_an_event_that_is_out_of_date_wakes_nobody() -> None:
 
 def test_what_a_list_tells_may_be_overtaken_by_what_a_watch_tells() -> None:
     told: list[bool] = []
-    intake = Intake(Cache(), lambda key, routine=False: told.append(routine), lambda kind: None)
+    intake = Intake(Cache(), lambda key, routine=False: told.append(routine), lambda _: None, lambda _: None)
+    child = make(DEPLOYMENTS, "m", 3)
+    child["metadata"]["annotations"] = {labels.OWNER: "m"}
     for happened, version in ((None, 3), ("ADDED", 4), ("MODIFIED", 5), ("DELETED", 6)):
-        intake(MODELS, happened, make(MODELS, "m", version))
+        child = child | {"metadata": child["metadata"] | {"resourceVersion": str(version)}}
+        intake(DEPLOYMENTS, happened, child)
     assert told == [True, False, False, False]
 
 

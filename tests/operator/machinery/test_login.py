@@ -30,7 +30,7 @@ async def watching(kubeconfig: Path, namespace: str, keys: list[Key]) -> AsyncIt
     stop, ready = asyncio.Event(), asyncio.Event()
     task = asyncio.create_task(
         edge.watch(
-            Intake(Cache(), lambda key, routine=False: keys.append(key), lambda kind: None),
+            Intake(Cache(), lambda key, routine=False: keys.append(key), keys.append, lambda kind: None),
             Credentials(kubeconfig),
             (namespace,),
             Watches((namespace,)),
