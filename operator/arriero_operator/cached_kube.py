@@ -1,11 +1,11 @@
 """A Kube whose answers also go into the cache, so that what the operator wrote is what it sees."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from typing import Any
 
 from arriero_operator.cache import CACHED, Cache, belongs
 from arriero_operator.kube.errors import NotFound
-from arriero_operator.kube.protocol import Kind, Kube, Object, Objects
+from arriero_operator.kube.protocol import Kind, Kube, Object, Objects, Scope
 
 
 class CachedKube:
@@ -44,9 +44,13 @@ class CachedKube:
         """As Kube.create."""
         return self._keep(kind, await self._kube.create(kind, obj))
 
-    def follow(self, kind: Kind, namespace: str, labels: str = "") -> AsyncIterator[Object]:
-        """As Kube.follow; nothing of it is kept."""
-        return self._kube.follow(kind, namespace, labels)
+    def listing(self, scope: Scope) -> AsyncIterator[tuple[str, Objects]]:
+        """As Source.listing; nothing of it is kept."""
+        return self._kube.listing(scope)
+
+    def watch(self, scope: Scope, version: str, *, seconds: int, silence: float) -> AsyncGenerator[Object, None]:
+        """As Source.watch; nothing of it is kept."""
+        return self._kube.watch(scope, version, seconds=seconds, silence=silence)
 
     async def apply(
         self, kind: Kind, obj: Object, *, manager: str, force: bool = True, subresource: str = ""

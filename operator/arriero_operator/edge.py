@@ -14,7 +14,7 @@ import kopf
 
 from arriero_operator import watches as signs
 from arriero_operator.intake import Intake
-from arriero_operator.kube.adapter import PAGE
+from arriero_operator.kube.collection import PAGE
 from arriero_operator.kube.credentials import Credentials
 from arriero_operator.kube.protocol import MODELS
 from arriero_operator.watches import Watches

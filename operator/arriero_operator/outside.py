@@ -17,6 +17,7 @@ from typing import Final
 
 from arriero_operator.decide.references import Found, judge
 from arriero_operator.follower import Follower
+from arriero_operator.informer import LISTS
 from arriero_operator.keys import Key
 from arriero_operator.kube.errors import NotFound, Unavailable
 from arriero_operator.kube.protocol import (
@@ -74,6 +75,7 @@ class Outside:
         self._changed = changed
         self._clock = clock
         self._followers: dict[tuple[str, str], Follower] = {}
+        self._lists = asyncio.Semaphore(LISTS)
         self._turned_away: set[tuple[str, str]] = set()
         self._interest: defaultdict[_Place, set[Key]] = defaultdict(set)
         self._wanted: dict[Key, set[_Place]] = {}
@@ -137,6 +139,7 @@ class Outside:
                 namespace,
                 lambda name: self._tell((kind.kind, namespace, name)),
                 lambda: self._tell_all(place),
+                self._lists,
             )
         follower = self._followers[place]
         if not follower.tried.is_set():

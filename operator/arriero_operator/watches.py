@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from arriero_operator.cache import CACHED
-from arriero_operator.kube.adapter import collection_path
+from arriero_operator.kube.paths import path_of
 from arriero_operator.kube.protocol import Kind
 
 INACTIVITY: Final = 70.0
@@ -28,7 +28,7 @@ class Watches:
 
     def __init__(self, namespaces: Iterable[str], clock: Callable[[], float] | None = None) -> None:
         places = tuple(namespaces) or ("",)
-        self._paths = {collection_path(kind, place): (kind, place) for kind in CACHED for place in places}
+        self._paths = {path_of(kind, place): (kind, place) for kind in CACHED for place in places}
         self._clock = clock or asyncio.get_running_loop().time
         self._last: dict[tuple[Kind, str], float] = {}
         self._relisted: Callable[[Kind], None] = lambda kind: None

@@ -13,8 +13,8 @@ from typing import Final
 from arriero_operator import metrics
 from arriero_operator.cache import CACHED, Cache
 from arriero_operator.cached_kube import CachedKube
+from arriero_operator.children import follow
 from arriero_operator.edge import watch
-from arriero_operator.informer import follow
 from arriero_operator.intake import Intake
 from arriero_operator.keys import Key
 from arriero_operator.kube.adapter import ApiServer

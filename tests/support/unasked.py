@@ -1,8 +1,8 @@
 """Parts of the API server's protocol that a fake does not have, for tests that never use them."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 
-from arriero_operator.kube.protocol import Kind, Object, Objects
+from arriero_operator.kube.protocol import Kind, Object, Objects, Scope
 
 
 class Unasked:
@@ -12,9 +12,13 @@ class Unasked:
         """Not there."""
         raise AssertionError(f"this fake lists no {kind.plural}")
 
-    def follow(self, kind: Kind, namespace: str, labels: str = "") -> AsyncIterator[Object]:
+    def listing(self, scope: Scope) -> AsyncIterator[tuple[str, Objects]]:
         """Not there."""
-        raise AssertionError(f"this fake follows no {kind.plural}")
+        raise AssertionError(f"this fake lists no {scope.kind.plural}")
+
+    def watch(self, scope: Scope, version: str, *, seconds: int, silence: float) -> AsyncGenerator[Object, None]:
+        """Not there."""
+        raise AssertionError(f"this fake follows no {scope.kind.plural}")
 
     async def events_about(self, namespace: str, uid: str) -> Objects:
         """Not there."""

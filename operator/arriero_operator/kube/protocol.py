@@ -1,6 +1,6 @@
 """The narrow protocol through which everything but the edge reaches the API server: plain dicts, typed errors."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -38,7 +38,33 @@ LEASES = Kind("coordination.k8s.io/v1", "Lease", "leases")
 CHILDREN = (REVISIONS, CONFIG_MAPS, DEPLOYMENTS, SERVICES, BUDGETS, POLICIES, CLAIMS)
 
 
-class Kube(Protocol):
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Objects of `kind` that the label selector matches, in `namespace`; in all where that is empty. `metadata_only`:
+    nothing else of them is asked for."""
+
+    kind: Kind
+    namespace: str
+    labels: str = ""
+    metadata_only: bool = False
+
+
+class Source(Protocol):
+    """Where objects of a scope are listed and watched. Both raise errors of `arriero_operator.kube.errors`."""
+
+    def listing(self, scope: Scope) -> AsyncIterator[tuple[str, Objects]]:
+        """All objects page by page, each with the version of the list, which is that of the last page where they
+        differ."""
+
+    def watch(self, scope: Scope, version: str, *, seconds: int, silence: float) -> AsyncGenerator[Object, None]:
+        """A watch's own events after `version`, bookmarks and errors among them.
+
+        Ends when the API server ends it, after `seconds`, when it is cut, and after `silence` seconds without a word.
+        Raises only where it does not begin, or tells what is no event.
+        """
+
+
+class Kube(Source, Protocol):
     """One API server. Every method raises errors of `arriero_operator.kube.errors` and bounds its own waiting."""
 
     async def get(self, kind: Kind, namespace: str, name: str) -> Object:
@@ -54,12 +80,6 @@ class Kube(Protocol):
 
     async def events_about(self, namespace: str, uid: str) -> Objects:
         """All Events about the object of that uid, live."""
-
-    def follow(self, kind: Kind, namespace: str, labels: str = "") -> AsyncIterator[Object]:
-        """Metadata of all objects of a kind in one event of type LISTED (`items`), then a watch's own events.
-
-        Ends when the API server ends the watch, within minutes.
-        """
 
     async def create(self, kind: Kind, obj: Object) -> Object:
         """Creates; raises AlreadyExists."""

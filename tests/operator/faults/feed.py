@@ -9,7 +9,7 @@ import aiohttp
 
 from arriero_api import labels
 from arriero_operator.cache import CACHED
-from arriero_operator.kube.adapter import collection_path
+from arriero_operator.kube.paths import path_of
 from arriero_operator.kube.protocol import MODELS, PODS, Kind, Object
 from arriero_operator.owners import selector
 
@@ -61,7 +61,7 @@ class Feed:
             stream = {**query, "watch": "true", "resourceVersion": version, "timeoutSeconds": "600"}
             timeout = aiohttp.ClientTimeout(total=None)
             with suppress(aiohttp.ClientConnectionError, aiohttp.ClientPayloadError):
-                async with session.get(collection_path(kind, ""), params=stream, timeout=timeout) as answer:
+                async with session.get(path_of(kind, ""), params=stream, timeout=timeout) as answer:
                     while line := await answer.content.readuntil():
                         event = json.loads(line)
                         version = event["object"]["metadata"]["resourceVersion"]
@@ -70,7 +70,7 @@ class Feed:
     async def _list(self, session: aiohttp.ClientSession, kind: Kind, query: Mapping[str, str]) -> Object:
         """A kind that was just made known is served after a moment: until then the API server says 429."""
         while True:
-            async with session.get(collection_path(kind, ""), params=query) as answer:
+            async with session.get(path_of(kind, ""), params=query) as answer:
                 listed: Object = await answer.json(content_type=None)
             if answer.status != 429:
                 assert answer.status == 200, listed

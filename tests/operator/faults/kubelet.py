@@ -12,7 +12,7 @@ import aiohttp
 
 from arriero_api import labels, pod
 from arriero_api.contract import AdapterState, AdapterStatus, Phase, Registrations, RuntimeStatus
-from arriero_operator.kube.adapter import collection_path
+from arriero_operator.kube.paths import path_of
 from arriero_operator.kube.protocol import CONFIG_MAPS, PODS, Object
 from arriero_operator.render import names
 from tests.cluster.fakenodes import BY_HAND_SUFFIX
@@ -118,4 +118,4 @@ class Kubelet:
 
 
 def _path(metadata: Object) -> str:
-    return f"{collection_path(PODS, metadata['namespace'])}/{metadata['name']}"
+    return f"{path_of(PODS, metadata['namespace'])}/{metadata['name']}"

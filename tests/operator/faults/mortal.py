@@ -4,14 +4,14 @@ All of it is the product's own but for the watch, which is shared between many (
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Mapping
 from contextlib import suppress
 from typing import Any, NoReturn, TypeVar
 
 from arriero_operator.cache import Cache
 from arriero_operator.cached_kube import CachedKube
 from arriero_operator.intake import take
-from arriero_operator.kube.protocol import Kind, Kube, Object, Objects
+from arriero_operator.kube.protocol import Kind, Kube, Object, Objects, Scope
 from arriero_operator.metrics import Metrics
 from arriero_operator.queue import Queue
 from arriero_operator.reconcile import Reconciler
@@ -61,8 +61,11 @@ class MortalKube:
     ) -> Object:
         return await self._write(self._kube.apply(kind, obj, manager=manager, force=force, subresource=subresource))
 
-    def follow(self, kind: Kind, namespace: str, labels: str = "") -> AsyncIterator[Object]:
-        return self._kube.follow(kind, namespace, labels)
+    def listing(self, scope: Scope) -> AsyncIterator[tuple[str, Objects]]:
+        return self._kube.listing(scope)
+
+    def watch(self, scope: Scope, version: str, *, seconds: int, silence: float) -> AsyncGenerator[Object, None]:
+        return self._kube.watch(scope, version, seconds=seconds, silence=silence)
 
     async def try_create(self, kind: Kind, obj: Object) -> None:
         await self._read(self._kube.try_create(kind, obj))

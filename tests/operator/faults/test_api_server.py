@@ -199,7 +199,7 @@ def test_a_watch_that_has_fallen_silent_is_begun_anew_and_misses_nothing(
 def test_a_list_of_models_of_which_a_page_expires_ends_the_process_which_comes_back_with_nothing_lost(
     behind: MakeBehind, way: Proxy, kubectl: Kubectl
 ) -> None:
-    operator = behind(tuned={"edge.PAGE": 1, "kube.adapter.PAGE": 1})
+    operator = behind(tuned={"edge.PAGE": 1, "kube.collection.PAGE": 1})
     for name in ("one", "two", "three"):
         kubectl.apply(model(name))
     for name in ("one", "two", "three"):

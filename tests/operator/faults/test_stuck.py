@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from arriero_operator.kube.adapter import REQUEST_TIMEOUT
+from arriero_operator.kube.requests import REQUEST_TIMEOUT
 from tests.operator.faults.conftest import MakeBehind, serve
 from tests.operator.faults.test_replicas import MakeReplica, leads, replica
 from tests.operator.machinery.test_edge import await_more, model, reconciles

@@ -147,7 +147,7 @@ async def test_lists_are_paged_and_selected_by_label(kube: ApiServer, namespace:
 async def test_a_list_longer_than_a_page_is_complete(
     kube: ApiServer, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arriero_operator.kube.adapter.PAGE", 2)
+    monkeypatch.setattr("arriero_operator.kube.collection.PAGE", 2)
     for number in range(5):
         await kube.create(CONFIG_MAPS, config_map(namespace, f"n{number}"))
     assert len(await kube.list(CONFIG_MAPS, namespace, "test=yes")) == 5

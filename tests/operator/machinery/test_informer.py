@@ -7,17 +7,18 @@ from itertools import pairwise
 import pytest
 
 from arriero_api import labels
-from arriero_operator import informer, watches
+from arriero_operator import children, watches
 from arriero_operator.cache import Cache
-from arriero_operator.informer import BACKOFFS, Informer, Scope, follow
+from arriero_operator.children import BACKOFFS, Child, follow
+from arriero_operator.informer import Informer
 from arriero_operator.intake import Intake
 from arriero_operator.kube.errors import Expired, Forbidden, KubeError, Throttled, Unavailable
-from arriero_operator.kube.protocol import SERVICES, Kind, Object, Objects
+from arriero_operator.kube.protocol import SERVICES, Kind, Object, Objects, Scope
 from arriero_operator.watches import Watches
 from tests.operator.machinery.objects import make
 from tests.support.virtual_time import run_virtual
 
-Step = Object | KubeError | float
+Step = Object | Exception | float
 """What comes on a stream: an event, its failure, or silence of so many seconds."""
 
 GONE: Object = {"type": "ERROR", "object": {"code": 410, "message": "too old resource version"}}
@@ -43,7 +44,7 @@ class Server:
         self.relisted: list[Kind] = []
         """Kinds whose objects that went are to be asked for."""
 
-    async def listing(self, kind: Kind, namespace: str, labels: str) -> AsyncIterator[tuple[str, Objects]]:
+    async def listing(self, scope: Scope) -> AsyncIterator[tuple[str, Objects]]:
         self.listed.append(now())
         for one in self.lists.pop(0) if self.lists else []:
             if isinstance(one, KubeError):
@@ -51,12 +52,10 @@ class Server:
             yield str(one.get("listed", 10)), [one]
         yield "10", []
 
-    async def watch(
-        self, kind: Kind, namespace: str, labels: str, version: str, seconds: int, silence: float
-    ) -> AsyncGenerator[Object, None]:
+    async def watch(self, scope: Scope, version: str, *, seconds: int, silence: float) -> AsyncGenerator[Object, None]:
         self.watched.append((now(), version))
         for step in self.streams.pop(0) if self.streams else [1e9]:
-            if isinstance(step, KubeError):
+            if isinstance(step, Exception):
                 raise step
             if isinstance(step, dict):
                 yield step
@@ -66,6 +65,11 @@ class Server:
 
 def now() -> float:
     return round(asyncio.get_running_loop().time() - 1000, 3)
+
+
+def woken(cache: Cache, keys: list[str]) -> Intake:
+    """One that remembers whose model was to be reconciled."""
+    return Intake(cache, lambda key, routine=False: keys.append(key[1]), lambda _: None, lambda _: None)
 
 
 class Play:
@@ -81,9 +85,8 @@ class Play:
     async def _run(self, server: Server, seconds: float, jitter: float) -> None:
         signs = Watches(("team",))
         signs.on_relist(self.relisted.append)
-        intake = Intake(self.cache, lambda key, routine=False: self.keys.append(key[1]), lambda kind: None)
-        scope = Scope(SERVICES, "team", "")
-        one = Informer(server, scope, intake, signs, asyncio.Semaphore(1), jitter=lambda: jitter)
+        scope, intake = Scope(SERVICES, "team"), woken(self.cache, self.keys)
+        one = Informer(server, scope, Child(scope, intake, signs), asyncio.Semaphore(1), jitter=lambda: jitter)
         task = asyncio.create_task(one.run())
         done, _ = await asyncio.wait([task], timeout=seconds)
         task.cancel()
@@ -126,10 +129,10 @@ def test_a_server_that_forgets_every_place_is_not_asked_for_lists_without_end() 
 
 def test_what_went_while_a_new_list_was_waited_for_is_asked_for_after_it() -> None:
     class Slow(Server):
-        async def listing(self, kind: Kind, namespace: str, labels: str) -> AsyncIterator[tuple[str, Objects]]:
+        async def listing(self, scope: Scope) -> AsyncIterator[tuple[str, Objects]]:
             if self.listed:
                 await asyncio.sleep(30)
-            async for found in super().listing(kind, namespace, labels):
+            async for found in super().listing(scope):
                 yield found
                 assert not self.relisted
 
@@ -191,9 +194,10 @@ def test_a_success_forgets_the_failures_before() -> None:
     assert Play(server, 600).error == []
 
 
-def test_an_error_that_no_other_try_mends_is_raised_at_once() -> None:
-    server = Server([Forbidden("no", 403)])
-    assert [type(one) for one in Play(server).error] == [Forbidden]
+@pytest.mark.parametrize("error", [Forbidden("no", 403), KeyError("a fault of ours")], ids=repr)
+def test_an_error_that_no_other_try_mends_is_raised_at_once_also_after_an_event(error: Exception) -> None:
+    server = Server([event("ADDED", "a", 11), error])
+    assert Play(server).error == [error]
     assert len(server.watched) == 1
 
 
@@ -220,8 +224,7 @@ async def test_every_kind_but_the_models_is_followed_in_every_namespace(monkeypa
         async def run(self) -> None:
             begun.add((self._scope.kind.kind, self._scope.namespace))
 
-    monkeypatch.setattr(informer, "Informer", Counted)
-    intake = Intake(Cache(), lambda key, routine=False: None, lambda kind: None)
-    await follow(Server(), ("a", "b"), "", intake, Watches(("a", "b")))
-    assert begun == {(kind.kind, place) for kind in informer.FOLLOWED for place in ("a", "b")}
+    monkeypatch.setattr(children, "Informer", Counted)
+    await follow(Server(), ("a", "b"), "", woken(Cache(), []), Watches(("a", "b")))
+    assert begun == {(kind.kind, place) for kind in children.FOLLOWED for place in ("a", "b")}
     assert max(watches.STREAM) + watches.INACTIVITY + sum(BACKOFFS) < watches.DEAF

@@ -1,15 +1,15 @@
 """References are followed without a read at rest, over ends of the watch, and only as far as the chart allows."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any
 
 import pytest
 
 from arriero_api.types import Spec
 from arriero_operator.kube import stream
-from arriero_operator.kube.errors import NotFound, Unavailable
-from arriero_operator.kube.protocol import Kind, Object
+from arriero_operator.kube.errors import Forbidden, NotFound, Unavailable
+from arriero_operator.kube.protocol import Kind, Object, Objects, Scope
 from arriero_operator.limits import Reads
 from arriero_operator.outside import Outside
 from arriero_operator.render.credentials import needed
@@ -22,12 +22,15 @@ LEVEL = Reference("ConfigMap", "tuning", "level")
 
 
 class Server:
-    """An API server that knows single objects and lets the test speak in its watches."""
+    """An API server that knows single objects and lets the test speak in its watches, which begin with what has changed
+    since the version that they are to go on from. Fake of the API server's edge."""
 
     def __init__(self) -> None:
         self.objects: dict[tuple[str, str], Object] = {}
         self.gets: list[tuple[str, str]] = []
-        self.follows = 0
+        self.lists = 0
+        self.watched: list[int] = []
+        """From which versions."""
         self.away: asyncio.Event | None = None
         """Lists cannot be had until this is set; `hangs`: they are not answered either."""
         self.hangs = False
@@ -45,18 +48,32 @@ class Server:
             raise NotFound("not there")
         return self.objects[(kind.kind, name)]
 
-    async def follow(self, kind: Kind, namespace: str, labels: str = "") -> AsyncIterator[Object]:
-        self.follows += 1
+    async def listing(self, scope: Scope) -> AsyncIterator[tuple[str, Objects]]:
+        assert scope.metadata_only
+        self.lists += 1
         if self.away is not None and not self.away.is_set():
             if not self.hangs:
                 raise Unavailable("away")
             await self.away.wait()
-        mine = [{"metadata": one["metadata"]} for (of, _), one in self.objects.items() if of == kind.kind]
-        yield {"type": "LISTED", "items": mine}
+        mine = self._newer(scope.kind, 0)
+        version = max((int(one["metadata"]["resourceVersion"]) for one in mine), default=1)
+        for one in mine:
+            yield str(version), [one]
+        yield str(version), []
+
+    async def watch(self, scope: Scope, version: str, *, seconds: int, silence: float) -> AsyncGenerator[Object, None]:
+        assert scope.metadata_only
+        self.watched.append(int(version))
+        for one in self._newer(scope.kind, int(version)):
+            yield {"type": "MODIFIED", "object": one}
         while (event := await self.events.get()) is not None:
             if isinstance(event, Exception):
                 raise event
             yield event
+
+    def _newer(self, kind: Kind, version: int) -> Objects:
+        mine = [{"metadata": one["metadata"]} for (of, _), one in self.objects.items() if of == kind.kind]
+        return [one for one in mine if int(one["metadata"]["resourceVersion"]) > version]
 
 
 def outside(server: Server, changed: list[Any], **reads: bool) -> Outside:
@@ -86,55 +103,67 @@ async def test_an_object_is_read_once_for_each_of_its_versions_and_a_change_is_t
 
 
 @pytest.mark.parametrize("end", [None, Unavailable("away"), {"type": "ERROR", "object": {}}], ids=str)
-def test_what_changed_between_two_watches_is_seen(end: Any) -> None:
+def test_what_changed_between_two_watches_is_seen_without_a_new_list(end: Any) -> None:
     async def main() -> None:
         server, changed = Server(), list[Any]()
         server.put("tuning", 1, data={"level": "1"})
         found = outside(server, changed)
         first = await found.look(KEY, [LEVEL], 1)
         changed.clear()
-        server.put("tuning", 2, data={"level": "2"})
+        server.events.put_nowait({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "5"}}})
+        await asyncio.sleep(1)
+        server.put("tuning", 7, data={"level": "2"})
         server.events.put_nowait(end)
-        await eventually_async(lambda: server.follows == 2 and KEY in changed, 30)
+        await eventually_async(lambda: KEY in changed, 30)
         assert (await found.look(KEY, [LEVEL], 1)).contents != first.contents
+        assert (server.lists, server.watched) == (1, [1, 5])
         found.forget(KEY)
 
     run_virtual(main())
 
 
-@pytest.mark.parametrize("end", [{"type": "ERROR", "object": {"code": 500}}, KeyError("a fault of ours")], ids=str)
-def test_a_watch_that_is_refused_again_and_again_is_begun_more_and_more_rarely_and_never_given_up(end: Any) -> None:
+FAILS = [{"type": "ERROR", "object": {"code": 500}}, Forbidden("no right", 403), KeyError("a fault of ours"), None]
+
+
+@pytest.mark.parametrize("end", FAILS, ids=str)
+def test_a_watch_that_is_refused_or_ends_again_and_again_is_begun_more_and_more_rarely_and_never_given_up(
+    end: Any,
+) -> None:
     async def main() -> None:
-        server = Server()
-        found = outside(server, list[Any]())
+        server, changed = Server(), list[Any]()
+        server.put("tuning", 1, data={"level": "1"})
+        found = outside(server, changed)
         for _ in range(1000):
             server.events.put_nowait(end)
         await found.look(KEY, [LEVEL], 1)
         await asyncio.sleep(600)
-        assert 10 < server.follows < 20
+        assert 10 < len(server.watched) < 30
+        while not server.events.empty():
+            server.events.get_nowait()
+        server.put("tuning", 2, data={"level": "2"})
+        await asyncio.sleep(60)  # at the latest then it lasts again
+        assert KEY in changed
+        for again in (1, 2):
+            before = len(server.watched)
+            server.events.put_nowait(None)
+            await asyncio.sleep(0.01)
+            assert len(server.watched) == before + 1, again
+            await asyncio.sleep(300)
         found.forget(KEY)
 
     run_virtual(main())
 
 
-def test_a_watch_that_ends_at_once_is_begun_more_and_more_rarely_and_one_that_lasts_at_once() -> None:
+def test_a_right_that_is_missing_and_then_given_is_used_without_a_new_start() -> None:
     async def main() -> None:
         server = Server()
-        found = outside(server, list[Any]())
-        for _ in range(1000):
-            server.events.put_nowait(None)
-        await found.look(KEY, [LEVEL], 1)
-        await asyncio.sleep(600)
-        assert 10 < server.follows < 20
-        while not server.events.empty():
-            server.events.get_nowait()
-        await asyncio.sleep(120)  # one has begun, and lasts
-        for again in (1, 2):
-            follows = server.follows
-            server.events.put_nowait(None)
-            await asyncio.sleep(0.01)
-            assert server.follows == follows + 1, again
-            await asyncio.sleep(300)
+        server.put("tuning", 1, data={"level": "1"})
+        found = outside(server, [])
+        server.events.put_nowait(Forbidden("no right to watch", 403))
+        assert (await found.look(KEY, [LEVEL], 1)).missing == ()
+        await asyncio.sleep(2)
+        assert (server.lists, server.watched) == (2, [1, 1])
+        assert (await found.look(KEY, [LEVEL], 1)).missing == ()
         found.forget(KEY)
 
     run_virtual(main())
@@ -172,15 +201,28 @@ async def test_who_has_had_the_first_list_is_not_told_of_it_as_of_a_change() -> 
     found.forget(KEY)
 
 
-def test_what_went_between_two_watches_is_missing() -> None:
+@pytest.mark.parametrize("broken", [False, True], ids=["a list", "a list that broke off before it"])
+def test_what_went_unseen_is_missing_once_a_forgotten_place_was_listed_anew(broken: bool) -> None:
+    class Breaking(Server):
+        async def listing(self, scope: Scope) -> AsyncIterator[tuple[str, Objects]]:
+            async for found in super().listing(scope):
+                yield found
+                if broken and self.lists == 2:
+                    self.objects.pop(("ConfigMap", "tuning"))
+                    self.put("other", 9)
+                    raise Unavailable("away")
+
     async def main() -> None:
-        server, changed = Server(), list[Any]()
+        server, changed = Breaking(), list[Any]()
         server.put("tuning", 1, data={"level": "1"})
         found = outside(server, changed)
         assert (await found.look(KEY, [LEVEL], 1)).missing == ()
-        server.objects.clear()
-        server.events.put_nowait(None)
-        await eventually_async(lambda: server.follows == 2 and changed.count(KEY) >= 2, 30)
+        if not broken:
+            server.objects.clear()
+        changed.clear()
+        server.events.put_nowait({"type": "ERROR", "object": {"code": 410}})
+        await eventually_async(lambda: KEY in changed, 30)
+        assert server.lists == 2 + broken
         assert (await found.look(KEY, [LEVEL], 1)).missing != ()
         assert len(server.gets) == 1
         found.forget(KEY)
@@ -205,7 +247,7 @@ async def test_secrets_and_classes_are_looked_at_only_where_the_chart_allows_it(
     server = Server()
     needed = [Reference("Secret", "hub", "token"), Reference("PriorityClass", "high")]
     assert (await outside(server, []).look(KEY, needed, 1)).missing == ()
-    assert (server.gets, server.follows) == ([], 0)
+    assert (server.gets, server.lists) == ([], 0)
     found = outside(server, [], secrets=True, classes=True)
     assert len((await found.look(KEY, needed, 1)).missing) == 2
     found.forget(KEY)

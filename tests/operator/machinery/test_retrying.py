@@ -10,7 +10,7 @@ import yaml
 from aiohttp import web
 
 from arriero_operator.cache import Cache
-from arriero_operator.kube import adapter, retrying
+from arriero_operator.kube import collection, retrying
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.credentials import Credentials, CredentialsError
 from arriero_operator.kube.errors import KubeError, Throttled, Unavailable
@@ -148,7 +148,7 @@ async def test_a_list_of_which_a_page_has_expired_is_had_in_one_piece_and_no_obj
 
     found = await (await start(Paged())).list(CONFIG_MAPS, "n", "team=nlp")
     assert [one["metadata"]["name"] for one in found] == ["b", "c", "d"]
-    limit = {"labelSelector": "team=nlp", "limit": str(adapter.PAGE)}
+    limit = {"labelSelector": "team=nlp", "limit": str(collection.PAGE)}
     assert queries == [limit, limit | {"continue": "two"}, {"labelSelector": "team=nlp"}]
 
 

@@ -1,14 +1,15 @@
 """The answer of a watch when it is refused, cut or silent; the API server is a fake: a real one cannot be told to."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
 from aiohttp import web
 
+from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.errors import Expired, Forbidden, Throttled, Unavailable
-from arriero_operator.kube.protocol import PODS, Object
+from arriero_operator.kube.protocol import PODS, Scope
 from tests.operator.machinery import test_retrying
 from tests.operator.machinery.test_retrying import FakeApi, Start
 
@@ -63,14 +64,14 @@ def streams(codes: list[int] | None = None, retry_after: str = "", end: End = by
 async def watched(start: Start, fake: Streams, found: list[str] | None = None) -> list[str]:
     """Versions that came."""
     found = [] if found is None else found
-    api = await start(fake)
-    async for event in api.watch(PODS, "n", "", "10", 300, 0.2):
-        found.append(_version(event))
+    async for version in versions(await start(fake)):
+        found.append(version)
     return found
 
 
-def _version(event: Object) -> str:
-    return str(event["object"]["metadata"]["resourceVersion"])
+async def versions(api: ApiServer) -> AsyncIterator[str]:
+    async for event in api.watch(Scope(PODS, "n"), "10", seconds=300, silence=0.2):
+        yield str(event["object"]["metadata"]["resourceVersion"])
 
 
 @pytest.mark.parametrize("end", [by_itself, cut, silent])
@@ -98,8 +99,8 @@ async def test_a_token_that_has_ended_is_read_anew_once(start: Start, tmp_path: 
     api = await start(fake)
     config = tmp_path / "config"
     config.write_text(config.read_text().replace("first", "second"))
-    assert [_version(event) async for event in api.watch(PODS, "n", "", "10", 300, 0.2)] == ["11", "12"]
+    assert [version async for version in versions(api)] == ["11", "12"]
     assert fake.tokens == ["Bearer first", "Bearer second"]
     fake.codes = [401, 401]
     with pytest.raises(Unavailable):
-        [event async for event in api.watch(PODS, "n", "", "10", 300, 0.2)]
+        [version async for version in versions(api)]

@@ -3,7 +3,7 @@
 import asyncio
 
 from arriero_operator.cache import CACHED
-from arriero_operator.kube.adapter import collection_path
+from arriero_operator.kube.paths import path_of
 from arriero_operator.kube.protocol import PODS, SERVICES, Kind
 from arriero_operator.watches import DEAF, Watches
 from tests.support.virtual_time import run_virtual
@@ -13,9 +13,9 @@ def begin(watches: Watches, *namespaces: str, stream: bool = True) -> None:
     """Every watch lists, and streams."""
     for kind in CACHED:
         for namespace in namespaces or ("",):
-            watches.requested(collection_path(kind, namespace), stream=False)
+            watches.requested(path_of(kind, namespace), stream=False)
             if stream:
-                watches.requested(collection_path(kind, namespace), stream=True)
+                watches.requested(path_of(kind, namespace), stream=True)
 
 
 def test_watches_have_begun_when_each_of_every_namespace_streams() -> None:
@@ -40,10 +40,10 @@ def test_a_watch_that_begins_no_stream_any_more_is_named() -> None:
         await asyncio.sleep(DEAF)
         for kind in CACHED:
             if kind is not PODS:
-                watches.requested(collection_path(kind, "a"), stream=True)
+                watches.requested(path_of(kind, "a"), stream=True)
         await asyncio.sleep(1)
         assert watches.deaf() == "the watch of pods in namespace a has sent no request for 601 s"
-        watches.requested(collection_path(PODS, "a"), stream=True)
+        watches.requested(path_of(PODS, "a"), stream=True)
         assert watches.deaf() == ""
 
     run_virtual(main())
@@ -55,9 +55,9 @@ def test_a_list_after_a_stream_is_told_and_the_first_is_not() -> None:
         told: list[Kind] = []
         watches.on_relist(told.append)
         begin(watches)
-        watches.requested(collection_path(SERVICES, ""), stream=True)
+        watches.requested(path_of(SERVICES, ""), stream=True)
         assert told == []
-        watches.requested(f"/k8s/clusters/c-1{collection_path(SERVICES, '')}", stream=False)
+        watches.requested(f"/k8s/clusters/c-1{path_of(SERVICES, '')}", stream=False)
         assert told == [SERVICES]
 
     run_virtual(main())
@@ -69,7 +69,7 @@ def test_other_requests_are_no_sign_of_life() -> None:
         begin(watches, "a")
         await asyncio.sleep(DEAF + 1)
         watches.requested("/version", stream=False)
-        watches.requested(collection_path(PODS, "b"), stream=True)
+        watches.requested(path_of(PODS, "b"), stream=True)
         assert watches.deaf()
 
     run_virtual(main())

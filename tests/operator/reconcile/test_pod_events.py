@@ -1,7 +1,7 @@
 """What only Events tell of pods: volumes, sandboxes, and nodes that an autoscaler brings."""
 
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -9,7 +9,7 @@ import pytest
 
 from arriero_operator.facts import PodFacts, Told
 from arriero_operator.kube.errors import Unavailable
-from arriero_operator.kube.protocol import Kind, Object, Objects
+from arriero_operator.kube.protocol import Kind, Object, Objects, Scope
 from arriero_operator.pod_events import AGAIN, PATIENCE, PodEvents, told
 from tests.conftest import MakeOperator
 from tests.operator.reconcile.machines import machine, operator_on
@@ -89,7 +89,11 @@ class FakeKube:
         """Not needed here."""
         raise NotImplementedError
 
-    def follow(self, kind: Kind, namespace: str, labels: str = "") -> AsyncIterator[Object]:
+    def listing(self, scope: Scope) -> AsyncIterator[tuple[str, Objects]]:
+        """Not needed here."""
+        raise NotImplementedError
+
+    def watch(self, scope: Scope, version: str, *, seconds: int, silence: float) -> AsyncGenerator[Object, None]:
         """Not needed here."""
         raise NotImplementedError
 
