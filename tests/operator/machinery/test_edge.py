@@ -5,7 +5,7 @@ import pytest
 from arriero_api import labels
 from arriero_operator.cache import Cache
 from arriero_operator.intake import Intake, take
-from arriero_operator.kube.protocol import DEPLOYMENTS, MODELS
+from arriero_operator.kube.protocol import DEPLOYMENTS, MODELS, SERVICES
 from tests.cluster import ControlPlane
 from tests.conftest import MakeOperator
 from tests.operator.machinery.objects import make
@@ -71,11 +71,11 @@ def test_an_event_that_is_out_of_date_wakes_nobody() -> None:
 def test_what_a_list_tells_may_be_overtaken_by_what_a_watch_tells() -> None:
     told: list[bool] = []
     intake = Intake(Cache(), lambda key, routine=False: told.append(routine), lambda _: None, lambda _: None)
-    child = make(DEPLOYMENTS, "m", 3)
+    child = make(SERVICES, "m", 3)
     child["metadata"]["annotations"] = {labels.OWNER: "m"}
     for happened, version in ((None, 3), ("ADDED", 4), ("MODIFIED", 5), ("DELETED", 6)):
         child = child | {"metadata": child["metadata"] | {"resourceVersion": str(version)}}
-        intake(DEPLOYMENTS, happened, child)
+        intake(SERVICES, happened, child)
     assert told == [True, False, False, False]
 
 
