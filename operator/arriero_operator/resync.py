@@ -8,7 +8,7 @@ from typing import Final
 
 from arriero_operator.cache import CACHED, Cache
 from arriero_operator.kube.errors import KubeError, NotFound
-from arriero_operator.kube.protocol import MODELS, Kind, Kube, Object
+from arriero_operator.kube.protocol import MODELS, Kind, Kube, Object, Objects, Scope
 from arriero_operator.owners import key_of
 from arriero_operator.queue import Enqueue
 
@@ -18,6 +18,7 @@ PERIOD: Final = 600.0
 """Seconds between two repairs, before jitter of a fifth to either side."""
 SETTLE: Final = 5.0
 """Seconds after a new list of a watch in which its objects have surely come into the cache."""
+_IDENTITY: Final = ("namespace", "name", "uid", "resourceVersion")
 
 
 class Resync:
@@ -112,25 +113,40 @@ class Resync:
     async def _repair(self, kind: Kind, namespace: str | None) -> None:
         """What was known before the list and is not in it is gone; what the list has newer is fetched."""
         before = [obj for obj in self._cache.all(kind) if namespace in (None, obj["metadata"]["namespace"])]
-        listed = await self._kube.list(kind, namespace, self._selector(kind), metadata_only=True)
-        there = {obj["metadata"]["uid"] for obj in listed}
+        there, stale = await self._compared(Scope(kind, namespace or "", self._selector(kind), metadata_only=True))
         self._cache.retain_foreign(kind, namespace, there)
         for obj in before:
             metadata = obj["metadata"]
             if metadata["uid"] not in there:
                 self._cache.drop(kind, metadata["namespace"], metadata["name"], metadata["uid"])
                 self._found(kind, obj)
-        for obj in self._stale(kind, listed):
-            metadata = obj["metadata"]
+        for obj in stale:
+            if self._cache.has(kind, obj):
+                continue  # the watch has told of it meanwhile
             try:
-                fetched = await self._kube.get(kind, metadata["namespace"], metadata["name"])
+                fetched = await self._kube.get(kind, obj["metadata"]["namespace"], obj["metadata"]["name"])
             except NotFound:
                 continue
             if self._cache.put(kind, fetched):
                 self._found(kind, fetched)
 
-    def _stale(self, kind: Kind, listed: Iterable[Object]) -> list[Object]:
-        return [obj for obj in listed if not self._cache.has(kind, obj)]
+    async def _compared(self, scope: Scope) -> tuple[set[str], Objects]:
+        """The uids of all objects that are there; what names those of which the cache has no version as new.
+
+        One page is in memory at once. A list that had to begin anew has more than there is: it is compared once more.
+        """
+        there: set[str] = set()
+        stale: Objects = []
+        versions = set()
+        async for version, page in self._kube.listing(scope):
+            versions.add(version)
+            for obj in page:
+                there.add(obj["metadata"]["uid"])
+                if not self._cache.has(scope.kind, obj):
+                    stale.append({"metadata": {name: obj["metadata"][name] for name in _IDENTITY}})
+        if len(versions) > 1:
+            self.relisted(scope.kind)
+        return there, stale
 
     def _found(self, kind: Kind, obj: Object) -> None:
         self._repaired(kind.kind)

@@ -1,11 +1,11 @@
 """What goes while a watch is away is noticed after it has listed anew, in virtual time."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 
 from arriero_operator.cache import Cache
 from arriero_operator.kube.errors import KubeError, Unavailable
-from arriero_operator.kube.protocol import MODELS, PODS, Kind, Object
+from arriero_operator.kube.protocol import MODELS, PODS, Object, Scope
 from arriero_operator.resync import PERIOD, SETTLE, Resync
 from tests.operator.machinery.objects import make
 from tests.support.virtual_time import run_virtual
@@ -19,17 +19,19 @@ class Server:
         self.meanwhile: list[Callable[[], None]] = []
         self.fails: list[KubeError] = []
         self.lists = 0
+        self.expires: list[set[str]] = []
+        """Of the next lists: names that a first page has, before it begins anew with another version."""
 
-    async def list(
-        self, kind: Kind, namespace: str | None, labels: str = "", metadata_only: bool = False
-    ) -> list[Object]:
+    async def listing(self, scope: Scope) -> AsyncIterator[tuple[str, list[Object]]]:
         self.lists += 1
         if self.fails:
             raise self.fails.pop(0)
-        found = [make(PODS, name, 1) for name in sorted(self.names)] if kind is PODS else []
+        found = [make(PODS, name, 1) for name in sorted(self.names)] if scope.kind is PODS else []
         if self.meanwhile:
             self.meanwhile.pop(0)()
-        return found
+        if self.expires:
+            yield "1", [make(PODS, name, 1) for name in sorted(self.expires.pop(0))]
+        yield "2", found
 
 
 def play(server: Server, script: Callable[[Resync, Cache], None]) -> list[str]:
@@ -76,6 +78,18 @@ def test_a_comparison_that_fails_is_tried_again() -> None:
     assert SETTLE * 3 < PERIOD / 2
     assert play(server, script) == ["x"]
     assert server.lists == 3
+
+
+def test_a_list_that_begins_anew_in_its_middle_is_compared_once_more() -> None:
+    server = Server("x", "y")
+    server.expires = [{"y"}]
+
+    def script(resync: Resync, cache: Cache) -> None:
+        server.names.discard("y")
+        resync.relisted(PODS)
+
+    assert play(server, script) == ["x"]
+    assert server.lists == 2
 
 
 async def test_a_model_of_another_operator_that_is_gone_is_forgotten_where_its_namespace_is_compared() -> None:
