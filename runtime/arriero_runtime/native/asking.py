@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, Final
 
+from arriero_runtime.engine.protocol import Message
 from arriero_runtime.native import chat, completion
 from arriero_runtime.native.chatting import Payload, Way
 from arriero_runtime.native.errors import Refused, from_engine, unknown_model
@@ -32,12 +33,15 @@ async def chatted(caller: Caller, payload: Payload, way: Way, part: str) -> Foun
         return way.whole(checked(answer, payload)), answer
     events = Events(way.stream())
     found: list[dict[str, Any]] = []
-
-    async def take(data: bytes) -> None:
-        found.extend(events.take(data))
-
     answer = Answer()
-    await caller.follow(way.path, {**payload, **_STREAM}, take, answer, part)
+
+    async def take(message: Message) -> None:
+        if answer.is_event(message):
+            found.extend(events.take(message.get("body", b"")))
+        else:
+            answer.take(message)
+
+    await caller.follow(way.path, {**payload, **_STREAM}, take, part)
     _must_stream(answer, payload)
     found += events.close()
     if events.error is not None:
@@ -50,8 +54,8 @@ async def streamed(
 ) -> None:
     """Answers with a stream."""
     answer = Answer()
-    stream = EventStream(translator, reply, lambda: _headers(answer, notes))
-    await caller.follow(path, {**payload, **_STREAM}, stream.take, answer)
+    stream = EventStream(translator, reply, answer, lambda: _headers(answer, notes))
+    await caller.follow(path, {**payload, **_STREAM}, stream.send)
     _must_stream(answer, payload)
     await stream.close()
 

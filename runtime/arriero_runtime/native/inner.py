@@ -1,7 +1,6 @@
 """Asking the engine's application from inside, on behalf of one client."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Final, Self
@@ -27,8 +26,18 @@ class Answer:
     streams: bool = False
     body: bytearray = field(default_factory=bytearray)
 
-    def start(self, message: Message) -> None:
-        """Take the head of a response."""
+    def is_event(self, message: Message) -> bool:
+        """Whether it brings events of a stream."""
+        return self.streams and bool(message["type"] == "http.response.body")
+
+    def take(self, message: Message) -> None:
+        """The head of a response, or some of its body."""
+        if message["type"] == "http.response.start":
+            self._start(message)
+        elif message["type"] == "http.response.body":
+            self.body += message.get("body", b"")
+
+    def _start(self, message: Message) -> None:
         self.status = message["status"]
         for name, value in message.get("headers", []):
             if name.lower() in _RETURNED:
@@ -95,33 +104,15 @@ class Caller:
         answer = Answer()
 
         async def collect(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                answer.start(message)
-            elif message["type"] == "http.response.body":
-                answer.body += message.get("body", b"")
+            answer.take(message)
 
         await self._call(method, path, payload, part, collect)
         self.still_there()
         return answer
 
-    async def follow(
-        self, path: str, payload: object, take: Callable[[bytes], Awaitable[None]], answer: Answer, part: str = ""
-    ) -> None:
-        """Fill `answer`; a stream's body goes to `take` piece by piece. Raises ClientGone, and what `take` raises."""
-
-        def pass_on(message: Message) -> Awaitable[None]:
-            # For every token of every stream: no more calls than it needs.
-            if answer.streams and message["type"] == "http.response.body":
-                return take(message.get("body", b""))
-            return keep(message)
-
-        async def keep(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                answer.start(message)
-            elif message["type"] == "http.response.body":
-                answer.body += message.get("body", b"")
-
-        await self._call("POST", path, payload, part, pass_on)
+    async def follow(self, path: str, payload: object, send: Send, part: str = "") -> None:
+        """All of the answer goes to `send`. Raises ClientGone, and what `send` raises."""
+        await self._call("POST", path, payload, part, send)
         self.still_there()
 
     def still_there(self) -> None:

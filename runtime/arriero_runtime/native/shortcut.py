@@ -24,13 +24,14 @@ class Shortcut:
     def __init__(self) -> None:
         self._learnt = False
         self._before = self._after = self._sent_before = self._sent_after = b""
+        self._begin = self._end = 0
 
     def of(self, event: bytes) -> bytes | None:
         """What to send for an event of the engine's, which may be nothing; None where it must be looked at."""
         # For every token of every stream: no more calls than it needs.
         if not self._learnt or not event.startswith(self._before) or not event.endswith(self._after):
             return None
-        text = event[len(self._before) : -len(self._after)]
+        text = event[self._begin : self._end]
         if not text:
             # The text of a token that is only a part of a character, or that is not shown.
             return b"" if event == self._before + self._after else None
@@ -48,6 +49,7 @@ class Shortcut:
         inner, outer = _around(event, _INNER), _around(sent, _OUTER)
         if inner is not None and outer is not None and inner[1] == outer[1]:
             self._before, self._after = inner[0]
+            self._begin, self._end = len(self._before), -len(self._after)
             self._sent_before, self._sent_after = outer[0]
             self._learnt = True
 

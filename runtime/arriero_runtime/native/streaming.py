@@ -9,6 +9,7 @@ from typing import Any
 from arriero_runtime.engine.protocol import Message, Send
 from arriero_runtime.native.errors import NATIVE
 from arriero_runtime.native.events import END, Events, Translator
+from arriero_runtime.native.inner import Answer
 from arriero_runtime.native.shortcut import Shortcut
 from arriero_runtime.native.text import encoded
 
@@ -29,24 +30,33 @@ class Reply:
 
 
 class EventStream:
-    """Sends the events on. `headers` gives those that go with the response."""
+    """Sends the events on. `answer` takes what is none, `headers` gives those that go with the response."""
 
-    def __init__(self, translator: Translator, reply: Reply, headers: Callable[[], Iterable[Header]]) -> None:
+    def __init__(
+        self, translator: Translator, reply: Reply, answer: Answer, headers: Callable[[], Iterable[Header]]
+    ) -> None:
         self._events = Events(translator)
         self._reply = reply
         self._more = reply.more
+        self._answer = answer
         self._headers = headers
         self._shortcut = Shortcut()
         self._started = self._finished = False
         self._between = False
         self._failed = False
 
-    def take(self, data: bytes) -> Awaitable[None]:
-        """Some bytes of the engine's stream."""
+    def send(self, message: Message) -> Awaitable[None]:
+        """The way for what the engine's application sends."""
         # For every token of every stream: no more calls than it needs.
-        if self._between and (known := self._shortcut.of(data)):
+        if self._between and (known := self._shortcut.of(message.get("body", b""))):
             return self._more({"type": "http.response.body", "body": known, "more_body": True})
-        return self._take(data)
+        return self._look_at(message)
+
+    async def _look_at(self, message: Message) -> None:
+        if self._answer.is_event(message):
+            await self._take(message.get("body", b""))
+        else:
+            self._answer.take(message)
 
     async def _take(self, data: bytes) -> None:
         sent = b"".join(map(self._sent_for, self._events.split(data)))

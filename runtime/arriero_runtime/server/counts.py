@@ -115,14 +115,14 @@ class Counts(Collector):
 
 
 class Status:
-    """Notes the status of an answer on its way."""
+    """Notes the status of an answer on its way. `more` is the way for what follows its beginning."""
 
     def __init__(self, send: Send) -> None:
-        self._send = send
+        self.more = send
         self.code = 0
 
     def send(self, message: Message) -> Awaitable[None]:
         """The same."""
         if message["type"] == "http.response.start":
             self.code = message["status"]
-        return self._send(message)
+        return self.more(message)

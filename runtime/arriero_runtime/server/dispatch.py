@@ -121,13 +121,13 @@ class Dispatcher:
         status = Status(send)
         methods = self._native.find(scope)
         try:
-            await self._respond(methods or {}, scope, receive, status.send)
+            await self._respond(methods or {}, scope, receive, status)
         finally:
             label = self.counts.label(scope["path"], methods is not None)
             self.counts.answered(label, scope["method"], status.code)
 
-    async def _respond(self, methods: Methods, scope: Scope, receive: Receive, send: Send) -> None:
-        method, path = scope["method"], scope["path"]
+    async def _respond(self, methods: Methods, scope: Scope, receive: Receive, status: Status) -> None:
+        send, method, path = status.send, scope["method"], scope["path"]
         route = methods.get(method)
         voice = route.voice if route else answers.OPENAI
         if refusal := self.gate.refusal(scope):
@@ -137,9 +137,10 @@ class Dispatcher:
         elif route is None:
             await answers.wrong_method(path, frozenset(methods)).send(send)
         else:
-            await self._answer(route, scope, receive, send)
+            await self._answer(route, scope, receive, status)
 
-    async def _answer(self, route: Route, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _answer(self, route: Route, scope: Scope, receive: Receive, status: Status) -> None:
+        send = status.send
         if route.kind is Kind.HEALTH:
             await self._health(send)
         elif route.here is not None:
@@ -159,7 +160,7 @@ class Dispatcher:
         else:
             app = self.app if route.handler is None else partial(route.handler, self.app)
             if route.kind is Kind.WORK:
-                await self._work(partial(self._screen, app, route.voice), route, scope, receive, send)
+                await self._work(partial(self._screen, app, route.voice), route, scope, receive, status)
             else:
                 await app(scope, receive, send)
 
@@ -177,10 +178,16 @@ class Dispatcher:
     def _not_ready(self) -> Refusal:
         return answers.not_ready(self.life.phase.value, self.life.status.progress.message)
 
-    async def _work(self, app: AsgiApp, route: Route, scope: Scope, receive: Receive, send: Send) -> None:
-        closing = self.life.phase is Phase.DRAINING
-        abort = partial(self.abort, scope)
-        exchange = Exchange(receive, send, self.gate.max_body, abort=abort, closing=closing, voice=route.voice)
+    async def _work(self, app: AsgiApp, route: Route, scope: Scope, receive: Receive, status: Status) -> None:
+        exchange = Exchange(
+            receive,
+            status.send,
+            self.gate.max_body,
+            abort=partial(self.abort, scope),
+            more=status.more,
+            closing=self.life.phase is Phase.DRAINING,
+            voice=route.voice,
+        )
         limit = self.request_timeout_seconds
         timer = asyncio.get_running_loop().call_later(limit, lambda: exchange.cut(answers.timed_out(limit)))
         if not self._open:

@@ -7,8 +7,8 @@ read it loses its connection.
 
 import asyncio
 import logging
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Awaitable, Callable
+from typing import Final
 
 from arriero_runtime.engine.protocol import AsgiApp, Message, Receive, Scope, Send
 from arriero_runtime.server.answers import OPENAI, Refusal, Voice, failed, too_large
@@ -25,7 +25,7 @@ class Exchange:
     is done that there was to do for it.
 
     `closing` asks the client to open a new connection for its next request. `abort` ends the connection, whatever it
-    still has to send.
+    still has to send. `more` is a shorter way than `send` for what follows the beginning of a stream.
     """
 
     def __init__(
@@ -35,11 +35,13 @@ class Exchange:
         max_body: int,
         *,
         abort: Callable[[], object],
+        more: Send | None = None,
         closing: bool = False,
         voice: Voice = OPENAI,
     ) -> None:
         self._receive = receive
         self._send = send
+        self._more = more or send
         self._left = max_body
         self._max_body = max_body
         self._closing = closing
@@ -47,7 +49,9 @@ class Exchange:
         self._abort = abort
         self._under_way = 0
         self._quiet: asyncio.Future[None] | None = None
-        self._cut: asyncio.Future[Refusal] = asyncio.get_running_loop().create_future()
+        self._refusal: Refusal | None = None
+        self._settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waits: set[asyncio.Timeout] = set()
         self._started = False
         self._stream = False
         self._ended = False
@@ -56,33 +60,37 @@ class Exchange:
 
     @property
     def was_cut(self) -> bool:
-        return self._cut.done()
+        return self._refusal is not None
 
     def cut(self, refusal: Refusal) -> None:
         """End it now, for the reason given. Harmless when repeated, or after its end."""
-        if not self._cut.done():
-            self._cut.set_result(refusal)
+        if self._refusal is None:
+            self._refusal = refusal
+            self._settle()
+            for wait in self._waits:
+                wait.reschedule(0)
 
     async def run(self, app: AsgiApp, scope: Scope) -> None:
         """Until the application has answered, or the exchange is cut. An error of the application is logged, and told
         to the client as far as its answer has not ended."""
         task = asyncio.ensure_future(app(scope, self._incoming, self._outgoing))
+        task.add_done_callback(self._settle)
         try:
-            await self._done_or_cut(task)
-            if self._cut.done():
+            await self._settled
+            if self._refusal is not None:
                 task.add_done_callback(_note)
-                await self._bounded_last_words(self._cut.result())
+                await self._bounded_last_words(self._refusal)
                 await asyncio.wait({task}, timeout=_LEAVE_SECONDS)
         finally:
             if not task.done():
                 task.cancel()
-        if not self._cut.done() and not task.cancelled() and (error := task.exception()) is not None:
+        if self._refusal is None and not task.cancelled() and (error := task.exception()) is not None:
             log.error("a request failed", exc_info=error)
             await self._bounded_last_words(failed())
 
-    async def _done_or_cut(self, other: "asyncio.Future[Any]") -> None:
-        both: set[asyncio.Future[Any]] = {other, self._cut}
-        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+    def _settle(self, _: object = None) -> None:
+        if not self._settled.done():
+            self._settled.set_result(None)
 
     async def _bounded_last_words(self, refusal: Refusal) -> None:
         try:
@@ -108,17 +116,9 @@ class Exchange:
             self._abort()
 
     async def _incoming(self) -> Message:
-        if self._cut.done():
+        message = None if self._refusal is not None else await self._received()
+        if message is None or self._refusal is not None:
             return {"type": "http.disconnect"}
-        real = asyncio.ensure_future(self._receive())
-        try:
-            await self._done_or_cut(real)
-        finally:
-            if not real.done():
-                real.cancel()
-        if self._cut.done():
-            return {"type": "http.disconnect"}
-        message = real.result()
         if message["type"] == "http.disconnect" and not self._ended:
             self.left = True
         self._left -= len(message.get("body", b""))
@@ -127,10 +127,27 @@ class Exchange:
             return {"type": "http.disconnect"}
         return message
 
-    async def _outgoing(self, message: Message) -> None:
-        # For every token of every stream: no more calls than it needs.
-        if self._cut.done():
+    async def _received(self) -> Message | None:
+        """None where the exchange is cut first. No task for it: each request waits for its client several times."""
+        try:
+            async with asyncio.timeout(None) as wait:
+                self._waits.add(wait)
+                try:
+                    return await self._receive()
+                finally:
+                    self._waits.discard(wait)
+        except TimeoutError:
+            return None
+
+    def _outgoing(self, message: Message) -> Awaitable[None]:
+        # For every token of every stream: no more calls than it needs. What waits for the client here needs no count,
+        # as the last words would wait behind it.
+        if self._refusal is not None:
             raise _ended()
+        return self._more(message) if self._stream and message.get("more_body") else self._turn(message)
+
+    async def _turn(self, message: Message) -> None:
+        """The beginning, the end, and all of an answer that is no stream."""
         if message["type"] == "http.response.start":
             message = self._begun(message)
         self._under_way += 1
@@ -142,7 +159,7 @@ class Exchange:
             self._under_way -= 1
             if self._quiet is not None and not self._under_way and not self._quiet.done():
                 self._quiet.set_result(None)
-        if self._cut.done():
+        if self._refusal is not None:
             raise _ended()
 
     def _begun(self, message: Message) -> Message:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from arriero_runtime.engine.protocol import AsgiApp, Message, Receive, Scope, Send
 from arriero_runtime.server import answers, constraints
 from arriero_runtime.server.answers import INVALID, Refusal, kind_of
+from arriero_runtime.server.presence import Presence, listened
 from arriero_runtime.server.routes import MESSAGES
 
 _ERROR_EVENT: Final = b'data: {"error"'
@@ -38,8 +39,9 @@ class Told:
         if scope["path"].startswith(MESSAGES):
             await self._app(scope, receive, lambda message: send(self._message(message)))
             return
-        answer = _Answer(receive, send, self._dead)
-        await self._app(scope, answer.receive, answer.send)
+        async with Presence(receive) as client:
+            answer = _Answer(receive, send, self._dead, client.listen)
+            await self._app(listened(scope), answer.receive, answer.send)
 
     def _message(self, message: Message) -> Message:
         """The same, but for what the application says of an error in a stream of Anthropic's API: it tells of its own
@@ -51,10 +53,12 @@ class Told:
 
 
 class _Answer:
-    def __init__(self, receive: Receive, send: Send, dead: Callable[[], bool]) -> None:
+    def __init__(self, receive: Receive, send: Send, dead: Callable[[], bool], streams: Callable[[], object]) -> None:
+        """`streams` is called when a stream begins."""
         self._receive = receive
         self._send = send
         self._dead = dead
+        self._streams = streams
         self._binding: str | None = None
         self._head: Message | None = None
         self._first = b""
@@ -80,6 +84,8 @@ class _Answer:
             self._head = message
             if message["status"] >= 400:
                 self._error = bytearray()
+            else:
+                self._streams()
         elif not self._over:
             await self._body(message)
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from arriero_runtime.engine.protocol import Message
 from arriero_runtime.native import chat, completion
 from arriero_runtime.native.events import Events, Translator
+from arriero_runtime.native.inner import Answer
 from arriero_runtime.native.shortcut import Shortcut
 from arriero_runtime.native.streaming import EventStream, Reply
 
@@ -65,9 +66,9 @@ async def sent_for(translator: Translator, events: list[bytes]) -> list[dict[str
         nonlocal body
         body += message.get("body", b"")
 
-    stream = EventStream(translator, Reply(send), lambda: [])
+    stream = EventStream(translator, Reply(send), Answer(200, streams=True), lambda: [])
     for event in events:
-        await stream.take(event)
+        await stream.send({"type": "http.response.body", "body": event, "more_body": True})
     await stream.close()
     return [json.loads(line.removeprefix(b"data: ")) for line in body.split(b"\n\n") if line]
 

@@ -8,11 +8,21 @@ from hypothesis import strategies as st
 
 from arriero_runtime.engine.protocol import Message
 from arriero_runtime.native import completion
+from arriero_runtime.native.inner import Answer
 from arriero_runtime.native.streaming import EventStream, Reply
 from tests.runtime.native.played import COUNT, text_piece
 
 EVENTS = [text_piece("Pä"), text_piece("ris: \n\n"), text_piece("", "stop"), COUNT]
 BYTES = b": ping\n\n" + b"".join(f"data: {json.dumps(event)}\n\n".encode() for event in EVENTS) + b"data: [DONE]\n\n"
+
+
+def begun() -> Answer:
+    """A stream of the engine's, whose head has come."""
+    return Answer(200, streams=True)
+
+
+def some(data: bytes) -> Message:
+    return {"type": "http.response.body", "body": data, "more_body": True}
 
 
 async def answered(pieces: list[bytes]) -> list[Message]:
@@ -21,9 +31,9 @@ async def answered(pieces: list[bytes]) -> list[Message]:
     async def send(message: Message) -> None:
         sent.append(message)
 
-    stream = EventStream(completion.Stream(frozenset()), Reply(send), lambda: [(b"x-request-id", b"abc")])
+    stream = EventStream(completion.Stream(frozenset()), Reply(send), begun(), lambda: [(b"x-request-id", b"abc")])
     for piece in pieces:
-        await stream.take(piece)
+        await stream.send(some(piece))
     await stream.close()
     return sent
 
@@ -48,14 +58,14 @@ async def test_the_answer_ends_with_the_engines_end_mark_and_does_not_wait_for_t
     async def send(message: Message) -> None:
         sent.append(message)
 
-    stream = EventStream(completion.Stream(frozenset()), Reply(send), lambda: [])
-    await stream.take(f"data: {json.dumps(text_piece('Paris', 'stop'))}\n\n".encode())
+    stream = EventStream(completion.Stream(frozenset()), Reply(send), begun(), lambda: [])
+    await stream.send(some(f"data: {json.dumps(text_piece('Paris', 'stop'))}\n\n".encode()))
     assert sent[-1]["more_body"]
-    await stream.take(b"data: [DONE]\n\n")
+    await stream.send(some(b"data: [DONE]\n\n"))
     before_the_end = len(sent)
     assert not sent[-1].get("more_body", False)
     assert b"end_of_turn" in sent[-1]["body"]
-    await stream.take(b"")
+    await stream.send(some(b""))
     await stream.close()
     assert len(sent) == before_the_end
 

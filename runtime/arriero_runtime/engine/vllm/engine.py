@@ -15,9 +15,11 @@ from arriero_runtime.engine.vllm import (
     media,
     patience,
     processes,
+    prompts,
     question,
     remains,
     room,
+    routing,
     series,
     steps,
     tokens,
@@ -73,6 +75,8 @@ class VllmEngine:
         app = build_app(args, tasks, client.model_config)
         await init_app_state(client, app.state, args, tasks)
         app.state.server = StopWish()
+        routing.put_first(app)
+        prompts.make_short_ones_here(client.renderer, app.state.online_renderer.chat_template)
         await media.guard(args.allowed_media_domains)
         room.refuse_what_does_not_fit()
         adapters.hide_ids(app.state.openai_serving_models)
