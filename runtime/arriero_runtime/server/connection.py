@@ -1,9 +1,12 @@
-"""uvicorn's protocol for one connection, with what it lacks: bounds for a request's head, and no upgrades."""
+"""uvicorn's protocol for one connection, with what it lacks: bounds for a request's head, no upgrades, and one packet
+for what is written at once."""
 
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from arriero_runtime.server.outbox import Outbox, turn_of
 
 MAX_HEAD_BYTES: Final = 64 * 1024
 """Of a request line and its headers."""
@@ -25,6 +28,7 @@ class Connection(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        self.transport = cast(Any, Outbox(transport, turn_of(self.server_state)))
         self._due = self.loop.time() + self.timeout_keep_alive
         self._bound_idleness()
 
