@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from arriero_runtime.model import Model
 
@@ -12,6 +12,9 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
+STRAIGHT: Final = "arriero.straight"
+"""In a request's scope: the server's own `Send`. Behind a stream's head an application may use it in place of the one
+that it was called with, around which its parts may have put theirs."""
 
 
 @dataclass(frozen=True, slots=True)

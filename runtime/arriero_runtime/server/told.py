@@ -7,10 +7,9 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from arriero_runtime.engine.protocol import AsgiApp, Message, Receive, Scope, Send
+from arriero_runtime.engine.protocol import STRAIGHT, AsgiApp, Message, Receive, Scope, Send
 from arriero_runtime.server import answers, constraints
 from arriero_runtime.server.answers import INVALID, Refusal, kind_of
-from arriero_runtime.server.presence import Presence, listened
 from arriero_runtime.server.routes import MESSAGES
 
 _ERROR_EVENT: Final = b'data: {"error"'
@@ -39,9 +38,8 @@ class Told:
         if scope["path"].startswith(MESSAGES):
             await self._app(scope, receive, lambda message: send(self._message(message)))
             return
-        async with Presence(receive) as client:
-            answer = _Answer(receive, send, self._dead, client.listen)
-            await self._app(listened(scope), answer.receive, answer.send)
+        answer = _Answer(receive, send, self._dead)
+        await self._app({**scope, STRAIGHT: answer.send}, answer.receive, answer.send)
 
     def _message(self, message: Message) -> Message:
         """The same, but for what the application says of an error in a stream of Anthropic's API: it tells of its own
@@ -53,12 +51,10 @@ class Told:
 
 
 class _Answer:
-    def __init__(self, receive: Receive, send: Send, dead: Callable[[], bool], streams: Callable[[], object]) -> None:
-        """`streams` is called when a stream begins."""
+    def __init__(self, receive: Receive, send: Send, dead: Callable[[], bool]) -> None:
         self._receive = receive
         self._send = send
         self._dead = dead
-        self._streams = streams
         self._binding: str | None = None
         self._head: Message | None = None
         self._first = b""
@@ -84,8 +80,6 @@ class _Answer:
             self._head = message
             if message["status"] >= 400:
                 self._error = bytearray()
-            else:
-                self._streams()
         elif not self._over:
             await self._body(message)
 

@@ -58,7 +58,11 @@ async def test_of_many_short_ones_at_once_only_some_are_made_here_and_later_ones
     async def apart(number: int) -> int:
         return -number
 
-    made = either(lambda number: here.append(number) or number, apart, lambda number: True, Turn())
+    def at_once(number: int) -> int:
+        here.append(number)
+        return number
+
+    made = either(at_once, apart, lambda number: True, Turn())
     answers = await asyncio.gather(*(made(number) for number in range(1, AT_ONCE + 11)))
     assert here == list(range(1, AT_ONCE + 1))
     assert answers == [*here, *(-number for number in range(AT_ONCE + 1, AT_ONCE + 11))]

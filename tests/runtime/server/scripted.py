@@ -152,17 +152,12 @@ class ScriptedEngine:
             await send({"type": "http.response.body", "body": last + b"data: [DONE]\n\n"})
 
     async def _released(self, receive: Receive) -> bool:
-        """False when the client has gone first: where it streams, somebody else listens for it and cancels this."""
+        """False when the client has gone first."""
         gone = asyncio.ensure_future(receive())
         free = [asyncio.ensure_future(event.wait()) for event in (self.release, self.aborted)]
-        try:
-            done, _ = await asyncio.wait({gone, *free}, return_when=asyncio.FIRST_COMPLETED)
-        except asyncio.CancelledError:
-            self.disconnects += 1
-            raise
-        finally:
-            for task in (gone, *free):
-                task.cancel()
+        done, pending = await asyncio.wait({gone, *free}, return_when=asyncio.FIRST_COMPLETED)
+        for task in pending:
+            task.cancel()
         if gone in done:
             self.disconnects += 1
         return gone not in done

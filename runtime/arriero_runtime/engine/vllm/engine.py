@@ -22,6 +22,7 @@ from arriero_runtime.engine.vllm import (
     routing,
     series,
     steps,
+    streams,
     tokens,
 )
 
@@ -76,6 +77,7 @@ class VllmEngine:
         await init_app_state(client, app.state, args, tasks)
         app.state.server = StopWish()
         routing.put_first(app)
+        streams.straighten(app)
         prompts.make_short_ones_here(client.renderer, app.state.online_renderer.chat_template)
         await media.guard(args.allowed_media_domains)
         room.refuse_what_does_not_fit()
