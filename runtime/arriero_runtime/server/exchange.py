@@ -136,6 +136,9 @@ class Exchange:
                     return await self._receive()
                 finally:
                     self._waits.discard(wait)
+                    # It holds its task, and the error of one that is cancelled holds this frame: all that the request
+                    # was made of would be left to the garbage collector.
+                    del wait
         except TimeoutError:
             return None
 

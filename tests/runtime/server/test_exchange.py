@@ -1,6 +1,8 @@
 """A request that is cut ends in order, and in time, whatever its client does."""
 
 import asyncio
+import gc
+import weakref
 from pathlib import Path
 
 import pytest
@@ -127,3 +129,25 @@ async def test_an_error_of_the_application_is_told_in_the_form_of_the_api(begun:
         assert b'"type": "server_error"' in client.got[-1]["body"]
         assert not client.got[-1].get("more_body", False)
     assert b"broken" not in client.got[-1]["body"]
+
+
+async def test_a_request_leaves_nothing_to_the_garbage_collector() -> None:
+    async def listens(scope: Scope, receive: Receive, send: Send) -> None:
+        """As the engine's application, which gives up to wait for its client's leaving once it has an answer."""
+        listening = asyncio.ensure_future(receive())
+        await asyncio.sleep(0)
+        listening.cancel()
+        await asyncio.wait({listening})
+        await send({"type": "http.response.start", "status": 200, "headers": STREAM})
+        await send({"type": "http.response.body", "body": b"data: x\n\n"})
+
+    client = Client()
+    exchange = Exchange(client.receive, client.send, 100, abort=client.abort)
+    kept = weakref.ref(exchange)
+    gc.disable()
+    try:
+        await exchange.run(listens, {})
+        del exchange
+        assert kept() is None
+    finally:
+        gc.enable()
