@@ -103,11 +103,9 @@ class Stream:
 
     def is_text(self, chunk: Mapping[str, Any]) -> bool:
         """A chunk with a reason, a count or anything unknown is not, nor is any where there are log probabilities."""
-        return (
-            not self._tally.has_logprobs
-            and is_plain(chunk)
-            and set(chunk["choices"][0].get("delta") or ()) == {"content"}
-        )
+        first: Mapping[str, Any] = (chunk.get("choices") or ({},))[0]
+        has_text_alone = (first.get("delta") or {}).keys() == {"content"}
+        return has_text_alone and not self._tally.has_logprobs and is_plain(chunk)
 
     def end(self, *, complete: bool) -> list[dict[str, Any]]:
         """The last chunks. Raises Refused for a stream that was broken off."""

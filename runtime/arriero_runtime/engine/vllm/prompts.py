@@ -65,7 +65,7 @@ def either(
     return made
 
 
-def is_short_text(prompt: Any, *_: object) -> bool:
+def is_short_text(prompt: Any, *_: object, **options: object) -> bool:
     """As `_tokenize_prompt` is called."""
     return len(prompt.get("prompt") or "") <= SHORT
 
