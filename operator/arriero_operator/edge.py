@@ -1,6 +1,8 @@
 """The only module that knows Kopf, which watches the InferenceModels and is the life of the process.
 
-The handlers are `on.event` handlers, which keep no state in the cluster: no finalizer, no annotation, no patch.
+The handler is an `on.event` handler, which keeps no state in the cluster: no finalizer, no annotation, no patch. Events
+are taken in by its filter, and it is never called: Kopf makes ready for a call by a context, a state and a dozen views
+of the object, which takes longer than all that is done with the event.
 """
 
 import asyncio
@@ -30,8 +32,6 @@ LINGER: Final = 0.02
 
 _BACKOFFS: Final = (1, 1, 2, 3, 5, 8, 13, 21)
 
-Handler = Callable[..., Awaitable[None]]
-
 
 async def watch(
     intake: Intake,
@@ -47,7 +47,8 @@ async def watch(
     """
     registry = kopf.OperatorRegistry()
     group, _, version = MODELS.api_version.rpartition("/")
-    kopf.on.event(group, version, MODELS.plural, id=MODELS.plural, registry=registry)(_handler(intake))
+    taken = _taken(intake)
+    kopf.on.event(group, version, MODELS.plural, id=MODELS.plural, when=taken, registry=registry)(_never)
     kopf.on.login(id="login", registry=registry)(_login(credentials, watches))
     before = asyncio.all_tasks()
     tasks = await kopf.spawn_tasks(
@@ -67,11 +68,16 @@ async def watch(
     await kopf.run_tasks(tasks, ignored=before)
 
 
-def _handler(intake: Intake) -> Handler:
-    async def seen(*, event: kopf.RawEvent, **_: Any) -> None:
+def _taken(intake: Intake) -> Callable[..., bool]:
+    def taken(*, event: kopf.RawEvent, **_: Any) -> bool:
         intake(MODELS, event["type"], dict(event["object"]))
+        return False
 
-    return seen
+    return taken
+
+
+async def _never(**_: Any) -> None:
+    """All is done by the filter."""
 
 
 def _login(credentials: Credentials, watches: Watches) -> Callable[..., Awaitable[kopf.AiohttpSession]]:
@@ -154,6 +160,8 @@ def _settings() -> kopf.OperatorSettings:
     settings.watching.chunk_size = PAGE
     settings.queueing.worker_limit = AT_ONCE
     settings.queueing.idle_timeout = LINGER
+    # An event that cannot be taken in is logged, and delays no other of its object.
+    settings.queueing.error_delays = (0,)
     settings.watching.connect_timeout = 10
     settings.networking.request_timeout = 60
     settings.networking.connect_timeout = 10

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from arriero_operator.cache import Cache
 from arriero_operator.keys import Key
 from arriero_operator.kube.protocol import MODELS, Kind, Object
+from arriero_operator.news import tells
 from arriero_operator.owners import key_of
 from arriero_operator.queue import Enqueue
 from arriero_operator.wishes import Wishes
@@ -37,11 +38,16 @@ class Intake:
 
 
 def take(kind: Kind, happened: str | None, obj: Object, cache: Cache) -> Key | None:
-    """Bring one event into the cache; the key to reconcile, or None for an event that is out of date or nobody's."""
+    """Bring one event into the cache; the key to reconcile, or None for an event that is out of date, nobody's
+    or tells nothing that is read."""
     metadata = obj["metadata"]
+    place = (metadata["namespace"], metadata["name"])
+    before = cache.get(kind, *place)
     if happened == "DELETED":
-        place = (metadata["namespace"], metadata["name"], metadata["uid"])
-        cache.drop(kind, *place, version=metadata["resourceVersion"])
+        cache.drop(kind, *place, metadata["uid"], version=metadata["resourceVersion"])
     elif not cache.put(kind, obj):
         return None
+    elif happened == "MODIFIED" and (now := cache.get(kind, *place)) is not None:
+        told = not cache.expected.came(now) if kind is MODELS else tells(kind, before, now)
+        return key_of(kind, obj) if told else None
     return key_of(kind, obj)

@@ -77,6 +77,10 @@ class Planner:
         rollback = observed.spec.rollout.rollback
         return holding(bare, observed.owner, observed.model, stored, VERSION, rollback)
 
+    def settled(self, key: Key) -> None:
+        """The model rests, as the cache says by now: its turn is over."""
+        self._turns.passed(key)
+
     def forget(self, key: Key) -> None:
         """The model is gone."""
         self._outside.forget(key)

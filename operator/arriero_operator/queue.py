@@ -85,8 +85,12 @@ class Queue:
         self._running: dict[Key, float] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._failures: dict[Key, int] = {}
-        self._changed = asyncio.Event()
-        self._broken: BaseException | None = None
+        self._look: asyncio.Handle | None = None
+        """That it is about to be looked who may begin."""
+        self._alarm: asyncio.TimerHandle | None = None
+        """The same when the next delayed key is due."""
+        self._broken: asyncio.Future[None] | None = None
+        """While `run` runs: ends with an error of the queue itself."""
 
     def add(self, key: Key, after: float = 0.0, *, routine: bool = False) -> None:
         """Reconcile `key` in `after` seconds, or earlier when that was already asked for.
@@ -112,14 +116,16 @@ class Queue:
 
     async def run(self) -> None:
         """Work until cancelled; reconciles that are under way are then cancelled and awaited."""
+        self._broken = asyncio.get_running_loop().create_future()
+        self._changed()
         try:
-            while True:
-                while (key := self._pop()) is not None:
-                    self._begin(key)
-                await self._wait()
-                if self._broken:
-                    raise self._broken
+            await self._broken
         finally:
+            self._broken = None
+            for handle in (self._look, self._alarm):
+                if handle is not None:
+                    handle.cancel()
+            self._look = self._alarm = None
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -154,7 +160,7 @@ class Queue:
 
     def _place(self, key: Key, due: float, routine: bool) -> None:
         if self._waiting.put(key, due, routine):
-            self._changed.set()
+            self._changed()
 
     def _pop(self) -> Key | None:
         """The next key that is due and for which there is a slot."""
@@ -163,14 +169,36 @@ class Queue:
             self._not_before.pop(key, None)
         return key
 
-    async def _wait(self) -> None:
-        """Until something was added or ended, or the next delayed key is due."""
-        self._changed.clear()
+    def _changed(self) -> None:
+        """Something was added or has ended: look who may begin, once for all that happens at the same time."""
+        if self._look is None and self._broken is not None:
+            self._look = asyncio.get_running_loop().call_soon(self._next)
+
+    def _rang(self) -> None:
+        self._alarm = None
+        self._changed()
+
+    def _next(self) -> None:
+        """Begin those that may; look again when the next delayed key is due."""
+        self._look = None
         try:
-            async with asyncio.timeout_at(self._waiting.soonest()):
-                await self._changed.wait()
-        except TimeoutError:
-            return
+            while (key := self._pop()) is not None:
+                self._begin(key)
+            self._await(self._waiting.soonest())
+        except Exception as error:
+            self._break(error)
+
+    def _await(self, due: float | None) -> None:
+        if self._alarm is not None:
+            if self._alarm.when() == due:
+                return
+            self._alarm.cancel()
+        self._alarm = None if due is None else asyncio.get_running_loop().call_at(due, self._rang)
+
+    def _break(self, error: BaseException) -> None:
+        """An error in the queue itself must end the process, or a key would be lost without a word."""
+        if self._broken is not None and not self._broken.done():
+            self._broken.set_exception(error)
 
     def _begin(self, key: Key) -> None:
         loop = asyncio.get_running_loop()
@@ -184,14 +212,13 @@ class Queue:
 
     def _overstays(self, key: Key) -> None:
         self._slots.overstay(key)
-        self._changed.set()
+        self._changed()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        self._changed.set()
-        if not task.cancelled():
-            # An error in the queue itself must end the process, or the key would be lost without a word.
-            self._broken = self._broken or task.exception()
+        self._changed()
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._break(error)
 
     async def _work(self, key: Key) -> None:
         outcome: Result | Exception

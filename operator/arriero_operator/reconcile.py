@@ -26,6 +26,7 @@ from arriero_operator.pod_events import PodEvents
 from arriero_operator.queue import Reconcile, Result
 from arriero_operator.registrations import LiveRegistrations
 from arriero_operator.report import Reporter
+from arriero_operator.rest import rests
 from arriero_operator.rollouts import Rollouts
 from arriero_operator.rounds import Outcome, Round
 from arriero_operator.runtime_client import RuntimeClient
@@ -165,6 +166,7 @@ class Reconciler:
             pods = pods_of(self._cache, self._statuses, self._heard, now.key)
             now.observed = replace(now.observed, pods=pods)
             self._registrations.look(now)
+            asked = questions(now, self._statuses)  # what is still open after the answers
         now.unreachable = unreachable(now, self._statuses)
         return _soonest(again, *(interval for _, interval in asked))
 
@@ -189,10 +191,16 @@ class Reconciler:
 
     async def _write(self, now: Round, wanted: Mapping[str, Any]) -> None:
         """Write the status where it says something new, and tell of the step in Events."""
-        before = now.observed.before
-        written = await self._reporter.report(now.observed.model, dict(wanted))
+        before, model, resting = now.observed.before, now.observed.model, rests(now, wanted)
+        if resting:
+            self._cache.expected.put({**model, "status": wanted})
+        else:
+            self._cache.expected.drop(now.observed.owner.uid)
+        written = await self._reporter.report(model, dict(wanted))
         if written is not None:
-            now.observed = replace(now.observed, model=now.observed.model | {"status": written})
+            if resting:
+                self._planner.settled(now.key)
+            now.observed = replace(now.observed, model=model | {"status": written})
             tally = self._farewells.tally(now.key, now.observed.owner.uid)
             found = events.derive(before, written, tally, retry_of(now.observed.model))
             await events.emit(self._kube, now.observed.model, found, self._now())

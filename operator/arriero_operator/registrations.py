@@ -8,6 +8,7 @@ wanted any more stays in the file until clients have had the time to learn that 
 import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 from arriero_api import labels
@@ -159,6 +160,7 @@ def _next(said: Registrations | None, there: bool, now: Round, revision: str) ->
     return int(now.moment.timestamp()) if read else 0
 
 
+@lru_cache(1_024)
 def _stored(text: str) -> Registrations | None:
     try:
         return Registrations.from_json(text) if text else None

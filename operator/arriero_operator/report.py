@@ -31,7 +31,7 @@ class Reporter:
         key = (metadata["namespace"], metadata["name"])
         before = model.get("status") or {}
         status = calm(status, before, self._clock() - self._wrote.get(key, float("-inf")))
-        if _canonical(status) == _canonical(before):
+        if same(status, before):
             return None
         intent = {
             "apiVersion": labels.API_VERSION,
@@ -51,6 +51,11 @@ class Reporter:
         self._wrote.pop(key, None)
 
 
+def same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two statuses say the same: the API server may keep their lists in another order."""
+    return _canonical(one) == _canonical(other)
+
+
 def calm(status: Json, before: Mapping[str, Any], since: float) -> Json:
     """`status` with the progress that stands, unless it has come a good step further.
 
@@ -62,14 +67,14 @@ def calm(status: Json, before: Mapping[str, Any], since: float) -> Json:
     if new is None or old is None or new == old:
         return status
     kept = status | {"progress": old}
-    if _canonical(kept) != _canonical(before) or new["phase"] != old["phase"]:
+    if not same(kept, before) or new["phase"] != old["phase"]:
         return status
     further = _moved(new, old) >= _STEPS.get(new["phase"], _STEP)
     return status if further and since >= _PAUSE else kept
 
 
 def _canonical(status: Mapping[str, Any]) -> Json:
-    """The status with its lists in one order: the API server may keep another."""
+    """The status with its lists by name."""
     keyed = {"names": "name", "conditions": "type"}
     lists = {field: {one[key]: one for one in status.get(field) or ()} for field, key in keyed.items()}
     return {**status, **lists}

@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 from arriero_api.contract.document import SCHEMA_VERSION, ContractError, parse
@@ -60,16 +61,7 @@ class Registrations:
 
     def to_json(self) -> str:
         """The canonical text: equal registrations give equal bytes."""
-        body: dict[str, Any] = {
-            "schemaVersion": SCHEMA_VERSION,
-            "names": [{"name": n.name, "kind": n.kind.value} for n in self.names if n.kind is not NameKind.ADAPTER],
-            "commit": self.commit,
-        }
-        if self.adapters:
-            body["adapters"] = [_adapter(one) for one in self.adapters]
-        if self.sequence:
-            body["sequence"] = self.sequence
-        return json.dumps(body, indent=1, ensure_ascii=False)
+        return _text(self)
 
     @property
     def hash(self) -> str:
@@ -89,6 +81,21 @@ class Registrations:
         except (KeyError, TypeError, ValueError) as error:
             raise ContractError(f"registrations: names, sequence: {error}") from error
         return cls((*parsed, *_adapters(body)), str(body.get("commit", "")), sequence)
+
+
+@lru_cache(1_024)
+def _text(of: Registrations) -> str:
+    """Asked for several times in each look at a model."""
+    body: dict[str, Any] = {
+        "schemaVersion": SCHEMA_VERSION,
+        "names": [{"name": n.name, "kind": n.kind.value} for n in of.names if n.kind is not NameKind.ADAPTER],
+        "commit": of.commit,
+    }
+    if of.adapters:
+        body["adapters"] = [_adapter(one) for one in of.adapters]
+    if of.sequence:
+        body["sequence"] = of.sequence
+    return json.dumps(body, indent=1, ensure_ascii=False)
 
 
 def registrations_hash(text: str) -> str:

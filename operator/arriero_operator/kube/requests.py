@@ -1,4 +1,4 @@
-"""HTTP with the API server, on the raw client of kubernetes.aio: requests with their retries, and answers that stream.
+"""HTTP with the API server, over the connections of kubernetes.aio: requests with their retries, and answers that stream.
 
 It knows of tokens, time-outs and errors, and nothing of what is asked for: paths and queries are its callers'.
 """
@@ -11,20 +11,21 @@ from typing import Final, Protocol
 from urllib.parse import urlencode
 
 import aiohttp
-from kubernetes.aio.client import ApiClient, Configuration
+from kubernetes.aio.client import Configuration
 
 from arriero_operator.kube import stream
 from arriero_operator.kube.answers import error_of, retry_after
+from arriero_operator.kube.connection import CONNECT_TIMEOUT, Connections
 from arriero_operator.kube.credentials import Credentials, authorization
 from arriero_operator.kube.errors import KubeError, Unavailable
-from arriero_operator.kube.parsing import parsed
+from arriero_operator.kube.parsing import parsed, without_managers
 from arriero_operator.kube.protocol import Object
 from arriero_operator.kube.retrying import Failure, wait_before_retry
 
 REQUEST_TIMEOUT: Final = 30.0
 """Seconds for one attempt: an admission webhook may take as long, and what it says is worth to be known. No other one
 begins after `retrying.PATIENCE`."""
-CONNECT_TIMEOUT: Final = 10.0
+_TIMEOUT: Final = aiohttp.ClientTimeout(total=REQUEST_TIMEOUT, sock_connect=CONNECT_TIMEOUT)
 JSON: Final = "application/json"
 
 _AGENT: Final = {"User-Agent": "arriero-operator"}
@@ -66,11 +67,11 @@ class Requests:
         self._credentials = credentials
         self._configuration = configuration
         self._observer = observer
-        self._client = ApiClient(configuration)
+        self._connections = Connections(configuration)
 
     async def close(self) -> None:
         """End all that is open."""
-        await self._client.close()  # type: ignore[no-untyped-call]
+        await self._connections.close()
 
     async def send(self, call: Call) -> Object:
         """The answer's object, after retries where they are of use. Raises the errors of `kube.errors`."""
@@ -124,9 +125,7 @@ class Requests:
         headers = {"Accept": accept, **_AGENT}
         if token := await authorization(self._configuration):
             headers["Authorization"] = token
-        begun = await self._client.call_api("GET", url, headers, _request_timeout=timeout)
-        found: aiohttp.ClientResponse = begun.response
-        return found
+        return await self._connections.send("GET", url, headers, timeout)
 
     async def _attempt(self, call: Call) -> "Object | _Failed":
         """One HTTP exchange."""
@@ -136,25 +135,21 @@ class Requests:
         try:
             if token := await authorization(self._configuration):
                 headers["Authorization"] = token
-            response = await self._client.call_api(
-                call.method,
-                self._url(call.path, call.query),
-                headers,
-                call.body,
-                _request_timeout=aiohttp.ClientTimeout(total=REQUEST_TIMEOUT, sock_connect=CONNECT_TIMEOUT),
-            )
-            text = await response.read()  # type: ignore[no-untyped-call]
+            url = self._url(call.path, call.query)
+            response = await self._connections.send(call.method, url, headers, _TIMEOUT, call.body)
+            text = await response.read()
             code = response.status
             if code >= 400:
                 patience = retry_after(response.headers)
                 return _Failed(Failure(code, patience), error_of(code, text, patience))
-            found: Object = parsed(text)
+            # Lists and single objects are given as they are.
+            found: Object = parsed(text) if call.method == "GET" else without_managers(text)
             return found
         except aiohttp.ClientConnectorError as error:
             return _Failed(Failure(0, unsent=True), Unavailable(f"no connection to the API server: {error}"))
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-            text = f"no answer of the API server: {type(error).__name__}: {error}"
-            return _Failed(Failure(0), Unavailable(text))
+            words = f"no answer of the API server: {type(error).__name__}: {error}"
+            return _Failed(Failure(0), Unavailable(words))
         finally:
             self._observer.requested(call.verb or call.method, call.resource, code, loop.time() - began)
 

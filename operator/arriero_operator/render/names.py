@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from functools import lru_cache
 from typing import Final
 
 from arriero_api import labels
@@ -12,6 +13,7 @@ _HASH_LENGTH: Final = 10
 HTTP: Final = 80
 
 
+@lru_cache(1_024)
 def stem(model: str) -> str:
     """What the children of `model` are named by: a DNS-1035 label of at most 50 characters.
 

@@ -1,5 +1,7 @@
 """The watch in the whole process: events reach the queue, and Kopf writes nothing."""
 
+from typing import Any
+
 import pytest
 
 from arriero_api import labels
@@ -66,6 +68,46 @@ def test_an_event_that_is_out_of_date_wakes_nobody() -> None:
     assert take(MODELS, "MODIFIED", make(MODELS, "m", 8), cache) is None
     assert take(MODELS, "DELETED", make(MODELS, "m", 10), cache) == ("team", "m")
     assert take(MODELS, "MODIFIED", make(MODELS, "m", 9), cache) is None
+
+
+def _deployment(version: int, *, paused: bool = False, **status: Any) -> Object:
+    found = make(DEPLOYMENTS, "m", version, spec={"paused": paused}, status=status)
+    found["metadata"]["annotations"] = {labels.OWNER: "m"}
+    return found
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        _deployment(6, replicas=2),
+        _deployment(6, updatedReplicas=1),
+        _deployment(6, terminatingReplicas=1),
+        _deployment(6, observedGeneration=1),
+        _deployment(6, conditions=[{"type": "ReplicaFailure", "status": "True"}]),
+        _deployment(6, paused=True),
+    ],
+    ids=["replicas", "updated", "terminating", "generation", "refused", "spec"],
+)
+def test_an_event_wakes_its_model_where_a_field_has_changed_that_is_read(changed: Object) -> None:
+    cache = Cache()
+    take(DEPLOYMENTS, "ADDED", _deployment(5), cache)
+    assert take(DEPLOYMENTS, "MODIFIED", changed, cache) == ("team", "m")
+
+
+def test_a_deployment_that_counts_what_nobody_reads_wakes_nobody() -> None:
+    cache = Cache()
+    take(DEPLOYMENTS, "ADDED", _deployment(5, replicas=1), cache)
+    counted = _deployment(6, replicas=1, availableReplicas=1, conditions=[{"type": "Available", "status": "True"}])
+    assert take(DEPLOYMENTS, "MODIFIED", counted, cache) is None
+    kept = cache.get(DEPLOYMENTS, "team", "m")
+    assert kept is not None
+    assert kept["metadata"]["resourceVersion"] == "6"
+
+
+def test_an_event_of_a_version_that_an_answer_told_of_wakes_its_model() -> None:
+    cache = Cache()
+    cache.put(DEPLOYMENTS, _deployment(5))
+    assert take(DEPLOYMENTS, "MODIFIED", _deployment(5), cache) == ("team", "m")
 
 
 def test_what_a_list_tells_may_be_overtaken_by_what_a_watch_tells() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from arriero_operator import texts
 from arriero_operator.cache import Cache
-from arriero_operator.kube.parsing import parsed
+from arriero_operator.kube.parsing import parsed, without_managers
 from arriero_operator.kube.protocol import MODELS
 from arriero_operator.texts import Texts
 from tests.operator.machinery.objects import make
@@ -63,3 +63,44 @@ def test_whatever_pythons_own_parser_reads_is_read(text: str) -> None:
 def test_what_is_no_json_is_an_error() -> None:
     with pytest.raises(ValueError, match="line 1"):
         parsed(b"<html>")
+
+
+def _managed(key: str, **last: str) -> dict[str, Any]:
+    entries = [{"manager": "kubectl", "fieldsV1": {"f:spec": {key: {}}}, **last}]
+    return {
+        "type": "MODIFIED",
+        "object": {
+            "metadata": {"name": "a", "managedFields": entries, "annotations": {"b": "]}"}},
+            "spec": {"list": [{"c": {}}], "text": ',"managedFields":[{}]'},
+        },
+    }
+
+
+@pytest.mark.parametrize("last", [{}, {"subresource": "status"}], ids=["spec", "status"])
+def test_who_has_set_which_field_is_left_out_and_nothing_else(last: dict[str, str]) -> None:
+    value = _managed('k:{"name":"main"}', **last)
+    text = json.dumps(value, separators=(",", ":")).encode()
+    del value["object"]["metadata"]["managedFields"]
+    assert without_managers(text) == value
+
+
+@pytest.mark.parametrize(
+    "key", ['k:{"name":"}]"}', 'k:{"name":"}],"}', 'v:"[{}]"', "f:}]}}}", 'f:}],"x":1', 'f:}]},"spec":{}}}']
+)
+def test_a_text_that_looks_like_the_end_of_it_changes_no_other_field(key: str) -> None:
+    value = _managed(key)
+    found = without_managers(json.dumps(value, separators=(",", ":")).encode())
+    for event in (value, found):
+        event["object"]["metadata"].pop("managedFields", None)
+    assert found == value
+
+
+@pytest.mark.parametrize("text", ['{"metadata":{"name":"a"}}', '{"a":1,"managedFields":[{', "[1]", '"\\ud800"'])
+def test_what_has_no_such_part_is_read_as_it_is(text: str) -> None:
+    try:
+        wanted = json.loads(text)
+    except ValueError:
+        with pytest.raises(ValueError):
+            without_managers(text.encode())
+    else:
+        assert without_managers(text.encode()) == wanted

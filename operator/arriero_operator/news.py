@@ -1,0 +1,70 @@
+"""Whether an event tells anything that is left to be acted on.
+
+A Deployment counts its pods in steps of which most are of no use, and a status that was written comes back.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from arriero_operator.kube.protocol import DEPLOYMENTS, Kind, Object
+from arriero_operator.recent import Recent
+from arriero_operator.report import same
+
+_COUNTS: Final = ("observedGeneration", "replicas", "updatedReplicas", "terminatingReplicas")
+_CONDITION: Final = "ReplicaFailure"
+"""What `decide.turnover` and `diagnose.scheduling` read of a Deployment's status."""
+_EXPECTED: Final = 1_024
+"""How many models are remembered until the event of what was written comes, which takes moments."""
+
+
+def tells(kind: Kind, before: Object | None, now: Object) -> bool:
+    """False where all that is read of the object is as it was `before`.
+
+    Of the version that is known, which may be an answer's, it is not known whether anybody has acted on it.
+    """
+    if kind is not DEPLOYMENTS or before is None:
+        return True
+    if before["metadata"]["resourceVersion"] == now["metadata"]["resourceVersion"]:
+        return True
+    return _read(before) != _read(now)
+
+
+def _read(deployment: Mapping[str, Any]) -> tuple[Object, Object, list[Any], list[Object]]:
+    status = deployment.get("status") or {}
+    refused = [one for one in status.get("conditions") or () if one["type"] == _CONDITION]
+    return _metadata(deployment), deployment["spec"], [status.get(key) for key in _COUNTS], refused
+
+
+class Expected:
+    """Models as they are to look by a write of their status after which nothing is left to be done, until they do.
+
+    They are compared as the cache keeps them; the event may come before the answer to the write, and tells of what
+    somebody else has changed in between.
+    """
+
+    def __init__(self) -> None:
+        self._models: Recent[str, Object] = Recent(_EXPECTED)
+
+    def put(self, model: Object) -> None:
+        """It is about to look so."""
+        self._models.put(model["metadata"]["uid"], model)
+
+    def drop(self, uid: str) -> None:
+        """What was expected is not any more."""
+        self._models.drop(uid)
+
+    def came(self, seen: Object) -> bool:
+        """Whether the model looks as expected; it is not expected any more then."""
+        uid = seen["metadata"]["uid"]
+        wanted = self._models.get(uid)
+        if wanted is None or _metadata(wanted) != _metadata(seen):
+            return False
+        if not same(wanted["status"], seen.get("status") or {}):
+            return False
+        self._models.drop(uid)
+        return True
+
+
+def _metadata(obj: Mapping[str, Any]) -> Object:
+    """But for the version; of the spec it has the generation."""
+    return {key: value for key, value in obj["metadata"].items() if key != "resourceVersion"}
