@@ -17,7 +17,6 @@ from arriero_operator.observe import Observed, revisions_of
 from arriero_operator.outside import Outside
 from arriero_operator.recent import Recent
 from arriero_operator.render import credentials, names, template
-from arriero_operator.render.inputs import Inputs
 from arriero_operator.render.references import CLAIM, CONFIG_MAP, Reference, references
 from arriero_operator.revisions import hash_of
 from arriero_operator.settings import Settings
@@ -143,8 +142,9 @@ class Planner:
         own = {(CONFIG_MAP, names.revisioned(name, inputs.hash))}
         if inputs.own_cache_claim:
             own.add((CLAIM, names.cache_claim(name)))
+        plain = template.own_template(name, inputs)
         try:
-            found = references(template.pod_template(name, inputs), _followed(name, inputs))
+            found = references(template.laid_over(plain, inputs), _followed(plain))
         except (AttributeError, KeyError, TypeError):
             found = ()  # a malformed podTemplate: the API server says what is wrong with it
         needed = tuple(one for one in found if (one.kind, one.name) not in own)
@@ -152,7 +152,6 @@ class Planner:
         return needed
 
 
-def _followed(name: str, inputs: Inputs) -> list[str]:
+def _followed(plain: Object) -> list[str]:
     """Volumes with Secrets that the runtime reads again when they change: those that the operator made itself."""
-    own = template.own_template(name, inputs)["spec"]["volumes"]
-    return [str(one["name"]) for one in own if "secret" in one or "projected" in one]
+    return [str(one["name"]) for one in plain["spec"]["volumes"] if "secret" in one or "projected" in one]

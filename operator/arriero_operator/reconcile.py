@@ -194,9 +194,9 @@ class Reconciler:
         before, model, resting = now.observed.before, now.observed.model, rests(now, wanted)
         if resting:
             self._cache.expected.put({**model, "status": wanted})
-        else:
-            self._cache.expected.drop(now.observed.owner.uid)
         written = await self._reporter.report(model, dict(wanted))
+        if written is None or not resting:
+            self._cache.expected.drop(now.observed.owner.uid)
         if written is not None:
             if resting:
                 self._planner.settled(now.key)

@@ -17,7 +17,12 @@ Json = dict[str, Any]
 
 def pod_template(model: str, inputs: Inputs, operator_class: str = labels.DEFAULT_CLASS) -> Json:
     """The whole PodTemplateSpec of the revision `inputs.hash` of `model`. Raises uris.UriError."""
-    return reduce(podtemplate.merged, inputs.pod_templates, own_template(model, inputs, operator_class))
+    return laid_over(own_template(model, inputs, operator_class), inputs)
+
+
+def laid_over(plain: Json, inputs: Inputs) -> Json:
+    """The template with the podTemplates of `inputs` laid over it."""
+    return reduce(podtemplate.merged, inputs.pod_templates, plain)
 
 
 def own_template(model: str, inputs: Inputs, operator_class: str = labels.DEFAULT_CLASS) -> Json:

@@ -73,6 +73,8 @@ def _merge(onto: Object, what: Object) -> None:
     for key, value in what.items():
         if isinstance(value, dict) and isinstance(onto.get(key), dict):
             _merge(onto[key], value)
+        elif value is None:
+            onto.pop(key, None)
         else:
             onto[key] = value
 
