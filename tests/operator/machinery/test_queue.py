@@ -408,3 +408,39 @@ def test_what_watches_tell_of_a_key_cuts_no_patience_short_that_was_asked_for() 
 
     play(work, script)
     assert [began for _, began in work.began] == [0, 45]
+
+
+@pytest.mark.parametrize("where", ["reconciled", "begin"])
+def test_an_error_of_the_queue_itself_ends_it_and_no_key_is_lost_without_a_word(where: str) -> None:
+    class Broken(Work):
+        def reconciled(self, outcome: str, seconds: float) -> None:
+            raise RuntimeError("broken")
+
+    async def main() -> None:
+        work = Broken() if where == "reconciled" else Work()
+        queue = Queue(work, 2, work)
+        if where == "begin":
+            queue._slots.begin = work.reconciled  # type: ignore[assignment,method-assign]
+        running = asyncio.create_task(queue.run())
+        queue.add(A)
+        with pytest.raises((RuntimeError, TypeError), match=r"broken|reconciled"):
+            await running
+
+    run_virtual(main())
+
+
+def test_what_was_added_before_the_queue_runs_is_reconciled_and_nothing_after_its_end() -> None:
+    async def main() -> None:
+        work = Work()
+        queue = Queue(work, 2, work)
+        queue.add(A)
+        queue.add(B, after=1)
+        running = asyncio.create_task(queue.run())
+        await asyncio.sleep(0.5)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        queue.add(C)
+        await asyncio.sleep(5)
+        assert [key for key, _ in work.began] == [A]
+
+    run_virtual(main())
