@@ -6,7 +6,8 @@ from typing import Any, Final
 import aiohttp
 from kubernetes.aio.client import Configuration
 from kubernetes.aio.client.rest import RESTClientObject
-from pydantic_core import to_json
+
+from arriero_operator.kube.parsing import written
 
 CONNECT_TIMEOUT: Final = 10.0
 
@@ -34,7 +35,7 @@ class Connections(RESTClientObject):
         body: Mapping[str, Any] | None = None,
     ) -> aiohttp.ClientResponse:
         """The answer's head; the caller reads or closes the answer. Raises as aiohttp."""
-        data = None if body is None else to_json(body)
+        data = None if body is None else written(body)
         return await self._session.request(method, url, headers=headers, data=data, timeout=timeout, **self._ways)
 
     async def close(self) -> None:

@@ -3,7 +3,7 @@
 import json
 from typing import Any, Final
 
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 
 _MANAGERS: Final = b',"managedFields":[{'
 _END: Final = b"}]"
@@ -31,3 +31,11 @@ def without_managers(text: bytes) -> Any:
         except ValueError:
             pass
     return parsed(text)
+
+
+def written(value: Any) -> bytes:
+    """The JSON text. Half a sign, which a runtime's words may hold, is written as Python's own JSON writes it."""
+    try:
+        return to_json(value)
+    except ValueError:
+        return json.dumps(value).encode()

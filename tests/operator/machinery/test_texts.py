@@ -7,7 +7,7 @@ import pytest
 
 from arriero_operator import texts
 from arriero_operator.cache import Cache
-from arriero_operator.kube.parsing import parsed, without_managers
+from arriero_operator.kube.parsing import parsed, without_managers, written
 from arriero_operator.kube.protocol import MODELS
 from arriero_operator.texts import Texts
 from tests.operator.machinery.objects import make
@@ -104,3 +104,8 @@ def test_what_has_no_such_part_is_read_as_it_is(text: str) -> None:
             without_managers(text.encode())
     else:
         assert without_managers(text.encode()) == wanted
+
+
+@pytest.mark.parametrize("value", ["plain", 'ü \u2028 "', "\ud800 half a sign", 1.5, None, True, [], {"a": ["b", {}]}])
+def test_what_is_written_reads_as_what_was_meant(value: Any) -> None:
+    assert json.loads(written({"value": value})) == {"value": value}
