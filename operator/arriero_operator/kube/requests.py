@@ -1,4 +1,4 @@
-"""HTTP with the API server, over the connections of kubernetes.aio: requests with their retries, and answers that stream.
+"""HTTP with the API server, on kubernetes.aio's connections: requests with their retries, and answers that stream.
 
 It knows of tokens, time-outs and errors, and nothing of what is asked for: paths and queries are its callers'.
 """

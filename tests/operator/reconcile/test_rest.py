@@ -22,7 +22,9 @@ class Watched(World):
     def __init__(self, *, early: bool = False, other: Object | None = None) -> None:
         super().__init__()
         self.woken: list[Key] = []
-        self._intake = Intake(self.cache, lambda key, routine=False: self.woken.append(key), lambda kind: None)
+        self._intake = Intake(
+            self.cache, lambda key, routine=False: self.woken.append(key), self.woken.append, lambda kind: None
+        )
         self._early, self._other = early, other or {}
         self.answers[IP] = RuntimeStatus(phase=Phase.READY, effective={"maxModelLen": 4096})
 
