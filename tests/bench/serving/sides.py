@@ -47,7 +47,11 @@ class Side:
 
 SIDES: Final = {
     side.name: side
-    for side in (Side(BARE, False, {}), Side(OPENAI, False, {BARE: 0.98}), Side(NATIVE, True, {OPENAI: 0.95}))
+    for side in (
+        Side(BARE, False, {}),
+        Side(OPENAI, False, {BARE: 0.98}),
+        Side(NATIVE, True, {BARE: 0.95, OPENAI: 0.95}),
+    )
 }
 """Those that are compared stand next to each other."""
 
