@@ -35,8 +35,12 @@ class Waiting:
         return key
 
     def soonest(self) -> float | None:
-        """When the next one of those that may begin is due."""
-        return min((due for _, due, _ in self._firsts()), default=None)
+        """When the next one may begin, if none ends before that; None: not before one ends."""
+        times = [due for _, due, _ in self._firsts()]
+        if (opens := self._slots.opens) is not None:
+            firsts = (line.first() for line in (self._changes, self._routine))
+            times += [max(opens, first[0]) for first in firsts if first is not None]
+        return min(times, default=None)
 
     def times(self) -> Iterator[tuple[Key, float]]:
         """Each key, maybe twice, and when it is due."""

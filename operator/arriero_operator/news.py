@@ -20,7 +20,8 @@ _EXPECTED: Final = 1_024
 def tells(kind: Kind, before: Object | None, now: Object) -> bool:
     """False where all that is read of the object is as it was `before`.
 
-    Of the version that is known, which may be an answer's, it is not known whether anybody has acted on it.
+    An event of the version that was known before does tell: that may be known by the answer to a write, which wakes
+    nobody.
     """
     if kind is not DEPLOYMENTS or before is None:
         return True
@@ -36,10 +37,10 @@ def _read(deployment: Mapping[str, Any]) -> tuple[Object, Object, list[Any], lis
 
 
 class Expected:
-    """Models as they are to look by a write of their status after which nothing is left to be done, until they do.
+    """What models look like once the status that is written now comes back as an event: those that rest by it.
 
-    They are compared as the cache keeps them; the event may come before the answer to the write, and tells of what
-    somebody else has changed in between.
+    Put in before the write, as the event may come before the answer. All but the version is compared, as the cache
+    keeps it: an event that also tells of somebody else's change does not look as expected.
     """
 
     def __init__(self) -> None:

@@ -229,9 +229,13 @@ class Queue:
             outcome = TimeoutError(f"not done within {self._longest:g} s") if bound.expired() else error
         except Exception as error:
             outcome = error
-        except asyncio.CancelledError:
-            self._running.pop(key)
-            raise
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                self._running.pop(key)
+                raise
+            # Something that the reconcile waited for was cancelled, and not the queue: no reason to lose the key.
+            outcome = RuntimeError("what it waited for was cancelled").with_traceback(error.__traceback__)
         seconds = asyncio.get_running_loop().time() - self._running[key]
         self._settle(key, outcome, seconds)
         del self._running[key]

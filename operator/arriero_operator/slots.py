@@ -28,6 +28,7 @@ HANGS: Final = 10.0
 """Seconds: what takes longer hangs, and says nothing of how busy the API server is. The usual limit of a webhook."""
 RECOVERY: Final = 16.0
 """How many more slow reconciles go uncounted with each second after the last sign of a busy API server."""
+_MOMENT: Final = 0.001
 
 
 class Slots:
@@ -50,6 +51,14 @@ class Slots:
         """Whether a key that is not known to be slow may begin."""
         uncounted = min(MOST, RECOVERY * (self._clock() - self._busy))
         return len(self._quick) + max(0, len(self._long) - uncounted) < self._workers
+
+    @property
+    def opens(self) -> float | None:
+        """When one that is not known to be slow may begin though none ends before; None: not by time alone."""
+        surplus = len(self._quick) + len(self._long) - self._workers
+        if len(self._quick) >= self._workers or not 0 <= surplus < MOST:
+            return None
+        return self._busy + surplus / RECOVERY + _MOMENT
 
     @property
     def free_for_slow(self) -> bool:

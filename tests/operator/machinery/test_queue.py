@@ -429,6 +429,28 @@ def test_an_error_of_the_queue_itself_ends_it_and_no_key_is_lost_without_a_word(
     run_virtual(main())
 
 
+def test_a_reconcile_that_something_else_than_the_queue_cancels_is_an_error_and_tried_again() -> None:
+    class Cancelled(Work):
+        async def __call__(self, key: Key) -> Result:
+            result = await super().__call__(key)
+            if len(self.began) == 1:
+                raise asyncio.CancelledError
+            return result
+
+    work = Cancelled()
+
+    async def script(queue: Queue) -> None:
+        queue.add(A)
+        await asyncio.sleep(0)
+        queue.told(A)
+        await asyncio.sleep(5)
+        assert queue.depth == 0
+
+    play(work, script)
+    assert work.outcomes == ["error", "success"]
+    assert [key for key, _ in work.began] == [A, A]
+
+
 def test_what_was_added_before_the_queue_runs_is_reconciled_and_nothing_after_its_end() -> None:
     async def main() -> None:
         work = Work()

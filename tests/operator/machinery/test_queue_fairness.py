@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import pytest
+
 from arriero_operator.keys import Key
 from arriero_operator.lines import OVERTAKEN
 from arriero_operator.queue import LONGEST_RUN, Queue, Result
-from arriero_operator.slots import MOST, SHARE, SLOW
+from arriero_operator.slots import MOST, RECOVERY, SHARE, SLOW
 from tests.support.virtual_time import run_virtual
 
 WORKERS = 4
@@ -182,6 +184,22 @@ def test_a_server_that_stands_still_for_some_seconds_is_not_asked_by_more_and_mo
     assert len(work.began) == 3000
     assert work.most == WORKERS
     assert work.longest < SLOW
+
+
+def test_places_that_are_held_back_come_back_by_time_though_nothing_ends_and_nothing_is_added() -> None:
+    work, surplus = Work(slow=80, sign=3), 40
+
+    async def script(queue: Queue) -> None:
+        for key in many(surplus):
+            queue.add(key)
+        await asyncio.sleep(20)
+        queue.add(("sign", "a"))
+        await asyncio.sleep(3.01)
+        queue.add(CHANGED)
+        await asyncio.sleep(10)
+
+    play(work, script)
+    assert work.times(CHANGED) == [pytest.approx(23 + (surplus - WORKERS) / RECOVERY, abs=0.01)]
 
 
 def test_a_model_that_was_slow_is_among_the_others_again_once_it_is_quick() -> None:
