@@ -4,7 +4,10 @@ FAKE: the modules of vLLM's routes.
 """
 
 import asyncio
+import contextlib
+import gc
 import sys
+import weakref
 from collections.abc import AsyncIterator
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -13,9 +16,10 @@ import pytest
 from fastapi.responses import StreamingResponse
 
 from arriero_runtime.engine.protocol import STRAIGHT, Message
-from arriero_runtime.engine.vllm.streams import HEADS_ONLY, Straight, straighten
+from arriero_runtime.engine.vllm.streams import HEADS_ONLY, Closed, Straight, straighten
 
-ROUTES = [f"vllm.entrypoints.openai.{name}.api_router" for name in ("chat_completion", "completion", "responses")]
+PACKAGES = ("openai.chat_completion", "openai.completion", "openai.responses", "anthropic")
+ROUTES = [f"vllm.entrypoints.{name}.api_router" for name in PACKAGES]
 
 
 class Client:
@@ -113,6 +117,54 @@ async def test_an_error_in_the_middle_is_the_applications_and_leaves_no_task() -
     assert asyncio.all_tasks() == tasks
 
 
+@pytest.mark.parametrize("kind", [Straight, Closed])
+@pytest.mark.parametrize("end", ["error", "left"])
+async def test_a_stream_that_ends_while_an_event_is_sent_leaves_no_generator_behind(
+    kind: type[Closed], end: str
+) -> None:
+    closed, sending = asyncio.Event(), asyncio.Event()
+
+    async def endless() -> AsyncIterator[str]:
+        try:
+            while True:
+                yield "one"
+        finally:
+            closed.set()
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            sending.set()
+            if end == "error":
+                raise OSError("the request was ended")
+            await asyncio.Event().wait()
+
+    client, source = Client(), endless()  # held, so that nothing but the response can close it
+    response = kind(source)
+    running = asyncio.ensure_future(response({"type": "http", STRAIGHT: send}, client.receive, send))
+    await sending.wait()
+    client.left.set()
+    await asyncio.gather(running, return_exceptions=True)
+    assert closed.is_set()
+
+
+async def test_the_error_of_a_stream_leaves_nothing_to_the_garbage_collector() -> None:
+    async def fails(message: Message) -> None:
+        raise OSError("the request was ended")
+
+    client = Client()
+    response = Straight(events())
+    kept = weakref.ref(response)
+    gc.disable()
+    try:
+        with contextlib.suppress(OSError):
+            await response({"type": "http", STRAIGHT: fails}, client.receive, client.wrapped)
+        del response
+        await asyncio.sleep(0)
+        assert kept() is None
+    finally:
+        gc.enable()
+
+
 @pytest.fixture
 def routes(monkeypatch: pytest.MonkeyPatch) -> list[ModuleType]:
     found = []
@@ -141,7 +193,7 @@ def test_the_routes_stream_straight_where_only_heads_are_looked_at(routes: list[
 
 def test_a_part_that_may_look_at_events_gets_them(routes: list[ModuleType]) -> None:
     straighten(application("CORSMiddleware", "BaseHTTPMiddleware"))
-    assert used(routes) == {StreamingResponse}
+    assert used(routes) == {Closed}
 
 
 def test_a_vllm_that_streams_in_another_way_is_not_taken(routes: list[ModuleType]) -> None:

@@ -11,6 +11,9 @@ from typing import Any, Final
 
 SHORT: Final = 2000
 """Characters of what is said; template and tokenizer then take a millisecond or two."""
+PIECE: Final = 20
+"""What a message, or a part of one, costs in a template, in characters, whatever it says. Many templates look at all
+other messages for each one: with thousands they would take a third of a second."""
 AT_ONCE: Final = 128
 """Steps in one turn of the event loop, two for each chat: of a request with thousands of short texts, the others go to
 the thread as before."""
@@ -90,10 +93,12 @@ def _length(conversation: Sequence[Any]) -> int:
     for message in conversation:
         if not message.keys() <= _TEXTS:
             return SHORT + 1
+        length += PIECE + len(message.get("role") or "")
         content = message.get("content")
         for part in [{"text": content}] if isinstance(content, str) else content or ():
             if not part.keys() <= _PART or not isinstance(part.get("text"), str):
                 return SHORT + 1
-            length += len(part["text"])
-        length += 1
+            length += PIECE + len(part["text"])
+        if length > SHORT:
+            break
     return length
