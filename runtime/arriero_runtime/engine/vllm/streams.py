@@ -10,9 +10,8 @@ from collections.abc import AsyncGenerator
 from typing import Any, Final
 
 from fastapi.responses import StreamingResponse
-from starlette.types import Receive, Scope, Send
 
-from arriero_runtime.engine.protocol import STRAIGHT
+from arriero_runtime.engine.protocol import STRAIGHT, Receive, Scope, Send
 
 _ROUTES: Final = ("openai.chat_completion", "openai.completion", "openai.responses", "anthropic")
 """Packages of vLLM's routes that answer with streams."""
