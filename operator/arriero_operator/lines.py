@@ -2,6 +2,7 @@
 
 import heapq
 import itertools
+import math
 from collections.abc import Iterator
 from typing import Final
 
@@ -36,11 +37,11 @@ class Waiting:
 
     def soonest(self) -> float | None:
         """When the next one may begin, if none ends before that; None: not before one ends."""
-        times = [due for _, due, _ in self._firsts()]
+        lines = [(self._slow, -math.inf)] if self._slots.free_for_slow else []
         if (opens := self._slots.opens) is not None:
-            firsts = (line.first() for line in (self._changes, self._routine))
-            times += [max(opens, first[0]) for first in firsts if first is not None]
-        return min(times, default=None)
+            lines += [(self._changes, opens), (self._routine, opens)]
+        firsts = ((line.first(), opens) for line, opens in lines)
+        return min((max(opens, first[0]) for first, opens in firsts if first is not None), default=None)
 
     def times(self) -> Iterator[tuple[Key, float]]:
         """Each key, maybe twice, and when it is due."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -39,18 +40,6 @@ CACHED: Final = Metric("arriero_cached_objects", "Objects in the cache.")
 LEASE_HELD: Final = Metric("arriero_lease_held", "1 while this process is the one that works.")
 
 
-class _Series(dict[tuple[str, ...], Counter]):
-    """The series of one family by their labels: the library finds each under a lock, after a look at every label."""
-
-    def __init__(self, family: Counter) -> None:
-        super().__init__()
-        self._family = family
-
-    def __missing__(self, labels: tuple[str, ...]) -> Counter:
-        found = self[labels] = self._family.labels(*labels)
-        return found
-
-
 class Metrics:
     """The values of one operator; each has its own registry, so that several fit into one process."""
 
@@ -69,28 +58,29 @@ class Metrics:
 
     def reconciled(self, outcome: str, seconds: float) -> None:
         """A reconcile has ended."""
-        self._reconciles[outcome,].inc()
+        self._reconciles(outcome).inc()
         self._reconcile_seconds.observe(seconds)
 
     def requested(self, verb: str, resource: str, code: int, seconds: float) -> None:
         """A request to the API server has ended."""
-        self._requests[verb, resource, str(code)].inc()
+        self._requests(verb, resource, str(code)).inc()
         self._request_seconds.observe(seconds)
 
     def watched(self, kind: str) -> None:
         """A watch event has come in."""
-        self._events[kind,].inc()
+        self._events(kind).inc()
 
     def repaired(self, kind: str) -> None:
         """The resync found what a watch had lost."""
-        self._repairs[kind,].inc()
+        self._repairs(kind).inc()
 
     def render(self) -> bytes:
         """All series in Prometheus' text format."""
         return generate_latest(self._registry)
 
-    def _counter(self, metric: Metric) -> _Series:
-        return _Series(Counter(metric.name, metric.text, metric.labels, registry=self._registry))
+    def _counter(self, metric: Metric) -> Callable[..., Counter]:
+        """The family's series by their labels: the library finds each under a lock, after a look at every label."""
+        return cache(Counter(metric.name, metric.text, metric.labels, registry=self._registry).labels)
 
     def _histogram(self, metric: Metric) -> Histogram:
         return Histogram(metric.name, metric.text, metric.labels, registry=self._registry, buckets=_SECONDS)

@@ -29,6 +29,7 @@ HANGS: Final = 10.0
 RECOVERY: Final = 16.0
 """How many more slow reconciles go uncounted with each second after the last sign of a busy API server."""
 _MOMENT: Final = 0.001
+"""Seconds: at the sign itself no slow one goes uncounted."""
 
 
 class Slots:
@@ -49,16 +50,16 @@ class Slots:
     @property
     def free(self) -> bool:
         """Whether a key that is not known to be slow may begin."""
-        uncounted = min(MOST, RECOVERY * (self._clock() - self._busy))
-        return len(self._quick) + max(0, len(self._long) - uncounted) < self._workers
+        opens = self.opens
+        return opens is not None and opens <= self._clock()
 
     @property
     def opens(self) -> float | None:
-        """When one that is not known to be slow may begin though none ends before; None: not by time alone."""
+        """From when on one that is not known to be slow may begin though none ends before; None: not by time alone."""
         surplus = len(self._quick) + len(self._long) - self._workers
-        if len(self._quick) >= self._workers or not 0 <= surplus < MOST:
+        if len(self._quick) >= self._workers or surplus >= MOST:
             return None
-        return self._busy + surplus / RECOVERY + _MOMENT
+        return -math.inf if surplus < 0 else self._busy + surplus / RECOVERY + _MOMENT
 
     @property
     def free_for_slow(self) -> bool:

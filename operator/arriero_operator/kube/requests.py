@@ -102,11 +102,11 @@ class Requests:
         url = self._url(path, query)
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT, sock_read=silence)
         try:
-            answer = await self._begun(url, accept, timeout)
+            answer = await self._begun("GET", url, {"Accept": accept}, timeout)
             if answer.status == _UNAUTHORIZED:
                 answer.close()
                 self._configuration = await self._credentials.load()
-                answer = await self._begun(url, accept, timeout)
+                answer = await self._begun("GET", url, {"Accept": accept}, timeout)
             if answer.status >= 400:
                 async with answer:
                     patience = retry_after(answer.headers)
@@ -121,22 +121,27 @@ class Requests:
     def _url(self, path: str, query: Mapping[str, str] | None) -> str:
         return f"{self._configuration.host}{path}" + (f"?{urlencode(query)}" if query else "")
 
-    async def _begun(self, url: str, accept: str, timeout: aiohttp.ClientTimeout) -> aiohttp.ClientResponse:
-        headers = {"Accept": accept, **_AGENT}
+    async def _begun(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        timeout: aiohttp.ClientTimeout,
+        body: Object | None = None,
+    ) -> aiohttp.ClientResponse:
+        """The answer's head, to a request with the token that is there by now."""
+        told = {**headers, **_AGENT}
         if token := await authorization(self._configuration):
-            headers["Authorization"] = token
-        return await self._connections.send("GET", url, headers, timeout)
+            told["Authorization"] = token
+        return await self._connections.send(method, url, told, timeout, body)
 
     async def _attempt(self, call: Call) -> "Object | _Failed":
         """One HTTP exchange."""
         loop = asyncio.get_running_loop()
         began, code = loop.time(), 0
-        headers = {"Accept": call.accept, "Content-Type": call.content, **_AGENT}
+        url, headers = self._url(call.path, call.query), {"Accept": call.accept, "Content-Type": call.content}
         try:
-            if token := await authorization(self._configuration):
-                headers["Authorization"] = token
-            url = self._url(call.path, call.query)
-            response = await self._connections.send(call.method, url, headers, _TIMEOUT, call.body)
+            response = await self._begun(call.method, url, headers, _TIMEOUT, call.body)
             text = await response.read()
             code = response.status
             if code >= 400:
