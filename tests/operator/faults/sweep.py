@@ -13,6 +13,7 @@ from typing import Any, Final
 import yaml
 
 from arriero_operator import settings_file
+from arriero_operator.cache import CACHED
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.credentials import Credentials
 from arriero_operator.kube.protocol import MODELS, Kind, Object
@@ -128,7 +129,8 @@ class Sweep:
             state = snapshot(self._feed, namespace)
             if not seen or seen[-1][1] != state:
                 seen.append((loop.time(), state))
-            return loop.time() - seen[-1][0] > STABLE and done(self._model(namespace))
+            held = loop.time() - seen[-1][0] > STABLE and done(self._model(namespace))
+            return held and not self._leaving(namespace)
 
         await self._until(namespace, rests)
         return seen[-1][1]
@@ -141,6 +143,11 @@ class Sweep:
 
     def _same(self, namespace: str, wanted: Ended) -> bool:
         return snapshot(self._feed, namespace) == wanted.state
+
+    def _leaving(self, namespace: str) -> bool:
+        """Whether something has yet to go: a slow end is not a state that holds, however long nothing changes."""
+        here = [obj for kind in CACHED for obj in self._feed.of(kind, namespace)]
+        return any("deletionTimestamp" in obj["metadata"] or self._model(namespace) is None for obj in here)
 
     def _model(self, namespace: str) -> Object | None:
         return self._feed.objects[MODELS].get((namespace, NAME))
