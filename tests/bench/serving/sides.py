@@ -89,13 +89,16 @@ class Work:
 
 
 def tiny_works(route: str, streams: list[int]) -> list[Work]:
-    """For a model whose step costs next to nothing: rounds of one to two seconds, 256 streams six; answers less."""
+    """For a model whose step costs next to nothing: rounds of eight seconds, 256 streams twelve; answers less.
+
+    How the first streams of a round fall together, and its last ones end, is chance: a short round is mostly that.
+    """
     answers = [Work(route, count, max(4 * count, 32), 1, streamed=False) for count in streams]
     return [*(Work(route, count, _enough(count), 48, spread=32) for count in streams), *answers]
 
 
 def _enough(streams: int) -> int:
-    return max(4 * streams, 16) if streams < 128 else 2 * streams
+    return max(16 * streams, 48) if streams < 128 else 4 * streams
 
 
 def real_works(route: str, streams: list[int]) -> list[Work]:
