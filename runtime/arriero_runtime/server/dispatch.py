@@ -136,6 +136,8 @@ class Dispatcher:
             await answers.not_found(method, path).send(send)
         elif route is None:
             await answers.wrong_method(path, frozenset(methods)).send(send)
+        elif route.here is not None and (refusal := self.gate.wrong_body(scope, route)):
+            await refusal.send(send, voice)
         else:
             await self._answer(route, scope, receive, status)
 

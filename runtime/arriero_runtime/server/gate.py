@@ -1,6 +1,7 @@
 """What is looked at in a request's head before anything else: its size, its key, and that it brings JSON."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from arriero_runtime.engine.protocol import Scope
 from arriero_runtime.native.errors import NATIVE
@@ -8,6 +9,10 @@ from arriero_runtime.server import answers
 from arriero_runtime.server.answers import Refusal
 from arriero_runtime.server.keys import Keys, without_key
 from arriero_runtime.server.routes import MAX_BODY_BYTES, OPEN, Kind, Route
+
+_JSON: Final = b"application/json"
+_READS: Final = (Kind.WORK, Kind.HERE)
+"""Kinds of routes that read what they are sent."""
 
 
 @dataclass
@@ -29,14 +34,19 @@ class Gate:
         return None
 
     def wrong_body(self, scope: Scope, route: Route) -> Refusal | None:
-        """The Llama Stack routes read any body, as their own server does."""
-        if route.kind is not Kind.WORK or route.voice is NATIVE or _is_json(scope):
+        """The Llama Stack routes read any body, as their own server does, but for what a page in a browser sends to
+        another server without asking it first: a POST that does not say that it is JSON."""
+        if scope["method"] != "POST" or route.kind not in _READS or _header(scope, b"content-type") == _JSON:
+            return None
+        lenient = route.voice is NATIVE or route.kind is Kind.HERE
+        if lenient and _header(scope, b"origin") is None:
             return None
         return answers.wrong_media_type(scope["path"])
 
 
-def _is_json(scope: Scope) -> bool:
+def _header(scope: Scope, wanted: bytes) -> bytes | None:
+    """Its first value in lower case, without parameters."""
     for name, value in scope["headers"]:
-        if name == b"content-type":
-            return bool(value.partition(b";")[0].strip().lower() == b"application/json")
-    return False
+        if name == wanted:
+            return bytes(value.partition(b";")[0].strip().lower())
+    return None

@@ -32,6 +32,23 @@ async def test_it_starts_empty_and_says_so_on_every_route(tmp_path: Path) -> Non
         assert (await one.client.get("/v1/health")).status_code == 503
 
 
+async def test_a_page_of_another_origin_cannot_register_or_ask_without_being_asked_about_first(tmp_path: Path) -> None:
+    async with alone(tmp_path) as one:
+        body = json.dumps({"model_id": "mine", "provider_model_id": str(one.a)})
+        page = {"origin": "https://example.org", "content-type": "text/plain"}
+        answer = await one.client.post("/v1/models", content=body, headers=page)
+        assert (answer.status_code, "Content-Type: application/json" in answer.text) == (415, True)
+        assert await one.names() == []
+        assert (await one.client.post("/v1/models", content=body)).status_code == 200
+        asked = json.dumps({"model_id": "mine", "content": "x"})
+        path = "/v1/inference/completion"
+        assert (await one.client.post(path, content=asked, headers=page)).status_code == 415
+        plain = await one.client.post(path, content=asked)
+        # What a browser sends only after it has asked, by OPTIONS, which is 405.
+        allowed = await one.client.post(path, content=asked, headers={**page, "content-type": "application/json"})
+        assert 415 not in (plain.status_code, allowed.status_code)
+
+
 async def test_a_registered_model_is_served_and_described(tmp_path: Path) -> None:
     async with alone(tmp_path) as one:
         answer = await one.register("mine", metadata={"owner": "me"})
