@@ -12,7 +12,6 @@ from arriero_api import labels
 from arriero_api.labels import DEFAULT_CLASS
 from arriero_operator.kube.protocol import CHILDREN, MODELS, PODS, Kind, Object
 from arriero_operator.last_words import LastWords
-from arriero_operator.news import Expected
 from arriero_operator.owners import class_of, selector
 from arriero_operator.rivals import Rivals
 from arriero_operator.texts import Texts
@@ -44,7 +43,6 @@ class Cache:
         self.last_words = LastWords()
         self._rivals = Rivals()
         self._texts = Texts()
-        self.expected = Expected()
 
     def put(self, kind: Kind, obj: Object) -> bool:
         """Keep the pruned object. False when something newer, or the object's deletion, was seen before.

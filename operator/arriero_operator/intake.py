@@ -5,7 +5,7 @@ from collections.abc import Callable
 from arriero_operator.cache import Cache
 from arriero_operator.keys import Key
 from arriero_operator.kube.protocol import MODELS, Kind, Object
-from arriero_operator.news import tells
+from arriero_operator.news import Expected, tells
 from arriero_operator.owners import key_of
 from arriero_operator.queue import Enqueue
 from arriero_operator.wishes import Wishes
@@ -16,9 +16,15 @@ class Intake:
     `told` with that of any other event; `watched` with the kind of each."""
 
     def __init__(
-        self, cache: Cache, told: Enqueue, changed: Callable[[Key], None], watched: Callable[[str], None]
+        self,
+        cache: Cache,
+        expected: Expected,
+        told: Enqueue,
+        changed: Callable[[Key], None],
+        watched: Callable[[str], None],
     ) -> None:
         self._cache = cache
+        self._expected = expected
         self._told = told
         self._changed = changed
         self._watched = watched
@@ -27,7 +33,7 @@ class Intake:
     def __call__(self, kind: Kind, happened: str | None, obj: Object) -> None:
         """`happened` is the event's type, None for an object of a list. Waits for nothing."""
         self._watched(kind.kind)
-        key = take(kind, happened, obj, self._cache)
+        key = take(kind, happened, obj, self._cache, self._expected)
         if key is None:
             return
         if kind is MODELS and self._wishes.differ(key, happened, obj):
@@ -37,7 +43,7 @@ class Intake:
             self._told(key, routine=happened is None)
 
 
-def take(kind: Kind, happened: str | None, obj: Object, cache: Cache) -> Key | None:
+def take(kind: Kind, happened: str | None, obj: Object, cache: Cache, expected: Expected) -> Key | None:
     """Bring one event into the cache; the key to reconcile, or None for an event that is out of date, nobody's
     or tells nothing that is read."""
     metadata = obj["metadata"]
@@ -48,6 +54,6 @@ def take(kind: Kind, happened: str | None, obj: Object, cache: Cache) -> Key | N
     elif not cache.put(kind, obj):
         return None
     elif happened == "MODIFIED" and (now := cache.get(kind, *place)) is not None:
-        told = not cache.expected.came(now) if kind is MODELS else tells(kind, before, now)
+        told = not expected.came(now) if kind is MODELS else tells(kind, before, now)
         return key_of(kind, obj) if told else None
     return key_of(kind, obj)

@@ -19,6 +19,7 @@ from arriero_operator.keys import Key
 from arriero_operator.kube.errors import KubeError
 from arriero_operator.kube.protocol import Kube
 from arriero_operator.live_pods import LivePods
+from arriero_operator.news import Expected
 from arriero_operator.observe import Observed, deployment_of, observe, pods_of
 from arriero_operator.obstacles import Hesitation
 from arriero_operator.planner import Planner
@@ -37,11 +38,13 @@ from arriero_operator.shutdown import Farewells
 
 @asynccontextmanager
 async def make_reconcile(
-    kube: Kube, cache: Cache, settings: Settings, changed: Callable[[Key], None]
+    kube: Kube, cache: Cache, settings: Settings, expected: Expected, changed: Callable[[Key], None]
 ) -> AsyncIterator[Reconcile]:
-    """The reconcile of the operator's queue; it calls `changed` with keys that are to be reconciled."""
+    """The reconcile of the operator's queue; it calls `changed` with keys that are to be reconciled, and puts into
+    `expected` what its own writes come back as."""
     async with RuntimeClient() as client:
-        yield Reconciler(kube, cache, settings, RuntimeStatuses(client.status, changed=changed), changed=changed)
+        statuses = RuntimeStatuses(client.status, changed=changed)
+        yield Reconciler(kube, cache, settings, statuses, expected, changed=changed)
 
 
 class Reconciler:
@@ -53,11 +56,13 @@ class Reconciler:
         cache: Cache,
         settings: Settings,
         statuses: RuntimeStatuses,
+        expected: Expected,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         changed: Callable[[Key], None] = lambda key: None,
     ) -> None:
         self._kube = kube
         self._cache = cache
+        self._expected = expected
         self._planner = Planner(kube, cache, settings, changed)
         self._statuses = statuses
         self._heard = PodEvents(kube)
@@ -193,10 +198,10 @@ class Reconciler:
         """Write the status where it says something new, and tell of the step in Events."""
         before, model, resting = now.observed.before, now.observed.model, rests(now, wanted)
         if resting:
-            self._cache.expected.put({**model, "status": wanted})
+            self._expected.put({**model, "status": wanted})
         written = await self._reporter.report(model, dict(wanted))
         if written is None or not resting:
-            self._cache.expected.drop(now.observed.owner.uid)
+            self._expected.drop(now.observed.owner.uid)
         if written is not None:
             if resting:
                 self._planner.settled(now.key)

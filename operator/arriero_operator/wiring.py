@@ -23,6 +23,7 @@ from arriero_operator.kube.errors import Throttled, Unavailable
 from arriero_operator.kube.protocol import MODELS, Kube
 from arriero_operator.lease import Lease
 from arriero_operator.metrics import Metrics
+from arriero_operator.news import Expected
 from arriero_operator.probes import Probes
 from arriero_operator.queue import Queue, Reconcile
 from arriero_operator.resync import Resync
@@ -45,7 +46,7 @@ _AWAY: Final = 5.0
 """Seconds between two tries to reach an API server that is away: to end would add the kubelet's back-off to that."""
 
 Reconciling = contextlib.AbstractAsyncContextManager[Reconcile]
-MakeReconcile = Callable[[Kube, Cache, Settings, Callable[[Key], None]], Reconciling]
+MakeReconcile = Callable[[Kube, Cache, Settings, Expected, Callable[[Key], None]], Reconciling]
 """The reconcile lasts as long as its block."""
 
 
@@ -76,6 +77,7 @@ class Operator:
         self._api = api
         self._metrics = observed
         self._cache = Cache(settings.operator_class)
+        self._expected = Expected()
         self._stop = asyncio.Event()
         self._edge_stop = asyncio.Event()
         self._edge_ready = asyncio.Event()
@@ -85,8 +87,9 @@ class Operator:
         """Work until told to stop. Raises StartupError, LeaseLost, KubeError and what ends a watch."""
         self._on_signal()
         kube = CachedKube(self._api, self._cache)
-        async with make_reconcile(kube, self._cache, self._settings, lambda key: queue.add(key)) as reconcile:
-            queue = Queue(reconcile, self._settings.workers, self._metrics)
+        settings, expected = self._settings, self._expected
+        async with make_reconcile(kube, self._cache, settings, expected, lambda key: queue.add(key)) as reconcile:
+            queue = Queue(reconcile, settings.workers, self._metrics)
             await self._run(kube, queue)
 
     async def _run(self, kube: Kube, queue: Queue) -> None:
@@ -129,7 +132,7 @@ class Operator:
 
     async def _work(self, queue: Queue, lease: Lease, resync: Resync) -> None:
         """Run everything until the first part ends; then end the rest, the watch last."""
-        intake = Intake(self._cache, queue.told, queue.add, self._metrics.watched)
+        intake = Intake(self._cache, self._expected, queue.told, queue.add, self._metrics.watched)
         parts = [
             asyncio.create_task(self._stop.wait(), name="stop"),
             asyncio.create_task(self._rearm(), name="signals"),

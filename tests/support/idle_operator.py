@@ -15,6 +15,7 @@ from arriero_operator.cache import Cache
 from arriero_operator.command import run
 from arriero_operator.keys import Key
 from arriero_operator.kube.protocol import Kube
+from arriero_operator.news import Expected
 from arriero_operator.queue import Reconcile, Result
 from arriero_operator.settings import Settings
 
@@ -25,7 +26,7 @@ _log = logging.getLogger("idle")
 
 @asynccontextmanager
 async def make_reconcile(
-    kube: Kube, cache: Cache, settings: Settings, changed: Callable[[Key], None]
+    kube: Kube, cache: Cache, settings: Settings, expected: Expected, changed: Callable[[Key], None]
 ) -> AsyncIterator[Reconcile]:
     """A reconcile that does nothing."""
     seconds = float(os.environ.get("IDLE_SECONDS", "0"))

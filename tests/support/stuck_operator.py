@@ -16,6 +16,7 @@ from arriero_operator.cache import Cache
 from arriero_operator.command import run
 from arriero_operator.keys import Key
 from arriero_operator.kube.protocol import Kube
+from arriero_operator.news import Expected
 from arriero_operator.queue import Reconcile, Result
 from arriero_operator.settings import Settings
 from tests.support.idle_operator import SAYS
@@ -26,7 +27,7 @@ _log = logging.getLogger("stuck")
 
 @asynccontextmanager
 async def make_reconcile(
-    kube: Kube, cache: Cache, settings: Settings, changed: Callable[[Key], None]
+    kube: Kube, cache: Cache, settings: Settings, expected: Expected, changed: Callable[[Key], None]
 ) -> AsyncIterator[Reconcile]:
     """A reconcile that does nothing, but for those names."""
 

@@ -13,6 +13,7 @@ from arriero_operator.cached_kube import CachedKube
 from arriero_operator.intake import take
 from arriero_operator.kube.protocol import Kind, Kube, Object, Objects, Scope
 from arriero_operator.metrics import Metrics
+from arriero_operator.news import Expected
 from arriero_operator.queue import Queue
 from arriero_operator.reconcile import Reconciler
 from arriero_operator.resync import Resync
@@ -101,11 +102,12 @@ class Mortal:
     def __init__(self, kube: Kube, feed: Feed, namespace: str, settings: Settings, fetch: Fetch) -> None:
         self._feed = feed
         self._namespace = namespace
-        self._cache = Cache()
+        self._cache, self._expected = Cache(), Expected()
         self.kube = MortalKube(kube)
         cached = CachedKube(self.kube, self._cache)
         metrics = Metrics()
-        self.queue = Queue(Reconciler(cached, self._cache, settings, RuntimeStatuses(fetch)), 2, metrics)
+        reconcile = Reconciler(cached, self._cache, settings, RuntimeStatuses(fetch), self._expected)
+        self.queue = Queue(reconcile, 2, metrics)
         self._resync = Resync(cached, self._cache, self.queue.add, (namespace,), metrics.repaired)
         self._working: asyncio.Task[None] | None = None
 
@@ -124,7 +126,7 @@ class Mortal:
                 await self._working
 
     def _take(self, kind: Kind, happened: str | None, obj: Object) -> None:
-        if key := take(kind, happened, obj, self._cache):
+        if key := take(kind, happened, obj, self._cache, self._expected):
             self.queue.add(key)
 
 

@@ -7,7 +7,9 @@ import pytest
 from arriero_api import labels
 from arriero_operator.cache import Cache
 from arriero_operator.intake import Intake, take
-from arriero_operator.kube.protocol import DEPLOYMENTS, MODELS, SERVICES
+from arriero_operator.keys import Key
+from arriero_operator.kube.protocol import DEPLOYMENTS, MODELS, SERVICES, Kind
+from arriero_operator.news import Expected
 from tests.cluster import ControlPlane
 from tests.conftest import MakeOperator
 from tests.operator.machinery.objects import make
@@ -47,6 +49,11 @@ def await_more(operator: OperatorProcess, name: str, than: int, timeout: float =
     eventually(lambda: reconciles(operator, name) > than, timeout)
 
 
+def taken(kind: Kind, happened: str | None, obj: Object, cache: Cache) -> Key | None:
+    """As `take` of an event that nothing is expected of."""
+    return take(kind, happened, obj, cache, Expected())
+
+
 def test_the_key_of_an_event_is_the_models() -> None:
     cache = Cache()
     child = make(DEPLOYMENTS, "child", 5)
@@ -56,18 +63,18 @@ def test_the_key_of_an_event_is_the_models() -> None:
         {"apiVersion": "apps/v1", "kind": "Deployment", "name": "x", "controller": True},
         {"apiVersion": labels.API_VERSION, "kind": labels.KIND, "name": "n", "controller": True},
     ]
-    assert take(MODELS, None, make(MODELS, "m", 3), cache) == ("team", "m")
-    assert take(DEPLOYMENTS, "ADDED", child, cache) == ("team", "m")
-    assert take(DEPLOYMENTS, "ADDED", owned, cache) == ("team", "n")
-    assert take(DEPLOYMENTS, "ADDED", make(DEPLOYMENTS, "stray", 7), cache) is None
+    assert taken(MODELS, None, make(MODELS, "m", 3), cache) == ("team", "m")
+    assert taken(DEPLOYMENTS, "ADDED", child, cache) == ("team", "m")
+    assert taken(DEPLOYMENTS, "ADDED", owned, cache) == ("team", "n")
+    assert taken(DEPLOYMENTS, "ADDED", make(DEPLOYMENTS, "stray", 7), cache) is None
 
 
 def test_an_event_that_is_out_of_date_wakes_nobody() -> None:
     cache = Cache()
-    assert take(MODELS, "MODIFIED", make(MODELS, "m", 9), cache)
-    assert take(MODELS, "MODIFIED", make(MODELS, "m", 8), cache) is None
-    assert take(MODELS, "DELETED", make(MODELS, "m", 10), cache) == ("team", "m")
-    assert take(MODELS, "MODIFIED", make(MODELS, "m", 9), cache) is None
+    assert taken(MODELS, "MODIFIED", make(MODELS, "m", 9), cache)
+    assert taken(MODELS, "MODIFIED", make(MODELS, "m", 8), cache) is None
+    assert taken(MODELS, "DELETED", make(MODELS, "m", 10), cache) == ("team", "m")
+    assert taken(MODELS, "MODIFIED", make(MODELS, "m", 9), cache) is None
 
 
 def _deployment(version: int, *, paused: bool = False, **status: Any) -> Object:
@@ -90,15 +97,15 @@ def _deployment(version: int, *, paused: bool = False, **status: Any) -> Object:
 )
 def test_an_event_wakes_its_model_where_a_field_has_changed_that_is_read(changed: Object) -> None:
     cache = Cache()
-    take(DEPLOYMENTS, "ADDED", _deployment(5), cache)
-    assert take(DEPLOYMENTS, "MODIFIED", changed, cache) == ("team", "m")
+    taken(DEPLOYMENTS, "ADDED", _deployment(5), cache)
+    assert taken(DEPLOYMENTS, "MODIFIED", changed, cache) == ("team", "m")
 
 
 def test_a_deployment_that_counts_what_nobody_reads_wakes_nobody() -> None:
     cache = Cache()
-    take(DEPLOYMENTS, "ADDED", _deployment(5, replicas=1), cache)
+    taken(DEPLOYMENTS, "ADDED", _deployment(5, replicas=1), cache)
     counted = _deployment(6, replicas=1, availableReplicas=1, conditions=[{"type": "Available", "status": "True"}])
-    assert take(DEPLOYMENTS, "MODIFIED", counted, cache) is None
+    assert taken(DEPLOYMENTS, "MODIFIED", counted, cache) is None
     kept = cache.get(DEPLOYMENTS, "team", "m")
     assert kept is not None
     assert kept["metadata"]["resourceVersion"] == "6"
@@ -107,12 +114,14 @@ def test_a_deployment_that_counts_what_nobody_reads_wakes_nobody() -> None:
 def test_an_event_of_a_version_that_an_answer_told_of_wakes_its_model() -> None:
     cache = Cache()
     cache.put(DEPLOYMENTS, _deployment(5))
-    assert take(DEPLOYMENTS, "MODIFIED", _deployment(5), cache) == ("team", "m")
+    assert taken(DEPLOYMENTS, "MODIFIED", _deployment(5), cache) == ("team", "m")
 
 
 def test_what_a_list_tells_may_be_overtaken_by_what_a_watch_tells() -> None:
     told: list[bool] = []
-    intake = Intake(Cache(), lambda key, routine=False: told.append(routine), lambda _: None, lambda _: None)
+    intake = Intake(
+        Cache(), Expected(), lambda key, routine=False: told.append(routine), lambda _: None, lambda _: None
+    )
     child = make(SERVICES, "m", 3)
     child["metadata"]["annotations"] = {labels.OWNER: "m"}
     for happened, version in ((None, 3), ("ADDED", 4), ("MODIFIED", 5), ("DELETED", 6)):

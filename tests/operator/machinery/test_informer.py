@@ -14,6 +14,7 @@ from arriero_operator.informer import Informer
 from arriero_operator.intake import Intake
 from arriero_operator.kube.errors import Expired, Forbidden, KubeError, Throttled, Unavailable
 from arriero_operator.kube.protocol import SERVICES, Kind, Object, Objects, Scope
+from arriero_operator.news import Expected
 from arriero_operator.watches import Watches
 from tests.operator.machinery.objects import make
 from tests.support.virtual_time import run_virtual
@@ -69,7 +70,7 @@ def now() -> float:
 
 def woken(cache: Cache, keys: list[str]) -> Intake:
     """One that remembers whose model was to be reconciled."""
-    return Intake(cache, lambda key, routine=False: keys.append(key[1]), lambda _: None, lambda _: None)
+    return Intake(cache, Expected(), lambda key, routine=False: keys.append(key[1]), lambda _: None, lambda _: None)
 
 
 class Play:

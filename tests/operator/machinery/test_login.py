@@ -16,6 +16,7 @@ from arriero_operator.keys import Key
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.credentials import Credentials
 from arriero_operator.kube.protocol import MODELS
+from arriero_operator.news import Expected
 from arriero_operator.watches import Watches
 from tests.operator.machinery.test_edge import model
 from tests.support.eventually import eventually_async
@@ -30,7 +31,7 @@ async def watching(kubeconfig: Path, namespace: str, keys: list[Key]) -> AsyncIt
     stop, ready = asyncio.Event(), asyncio.Event()
     task = asyncio.create_task(
         edge.watch(
-            Intake(Cache(), lambda key, routine=False: keys.append(key), keys.append, lambda kind: None),
+            Intake(Cache(), Expected(), lambda key, routine=False: keys.append(key), keys.append, lambda kind: None),
             Credentials(kubeconfig),
             (namespace,),
             Watches((namespace,)),

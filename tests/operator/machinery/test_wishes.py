@@ -11,6 +11,7 @@ from arriero_operator.calm import CALM
 from arriero_operator.intake import Intake
 from arriero_operator.keys import Key
 from arriero_operator.kube.protocol import DEPLOYMENTS, MODELS, Object
+from arriero_operator.news import Expected
 from arriero_operator.queue import Queue, Result
 from tests.operator.machinery.objects import make
 from tests.support.virtual_time import run_virtual
@@ -47,7 +48,7 @@ def reconciled(*events: tuple[float, str | None, Object], seconds: float = 0.0, 
                 assert outcome == "success"
 
         queue = Queue(reconcile, 1, Observer())
-        intake = Intake(cache, queue.told, queue.add, lambda _: None)
+        intake = Intake(cache, Expected(), queue.told, queue.add, lambda _: None)
         running = asyncio.create_task(queue.run())
         for wait, happened, obj in events:
             await asyncio.sleep(wait)
@@ -104,7 +105,9 @@ def test_an_edit_that_only_a_new_list_tells_of_does_not_rest_and_one_that_it_rep
 
 def test_what_the_first_list_tells_is_only_looked_at_once_more() -> None:
     told, changed = list[tuple[Key, bool]](), list[Key]()
-    intake = Intake(Cache(), lambda key, routine=False: told.append((key, routine)), changed.append, lambda _: None)
+    intake = Intake(
+        Cache(), Expected(), lambda key, routine=False: told.append((key, routine)), changed.append, lambda _: None
+    )
     intake(MODELS, None, model(1))
     assert (told, changed) == ([(("team", "m"), True)], [])
     intake(MODELS, "MODIFIED", model(2))

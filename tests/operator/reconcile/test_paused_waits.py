@@ -8,6 +8,7 @@ import pytest
 from arriero_operator.cache import Cache
 from arriero_operator.curiosity import WITHHELD
 from arriero_operator.kube.protocol import MODELS, Kind, Object
+from arriero_operator.news import Expected
 from arriero_operator.reconcile import Reconciler
 from arriero_operator.runtime_status import RuntimeStatuses
 from arriero_operator.settings import Profile, Settings
@@ -48,7 +49,8 @@ async def test_a_paused_model_waits_for(aliases: tuple[str, ...], wait: float | 
     cache.put(MODELS, model("other", "2026-01-01T11:00:00Z"))
     wanted: Mapping[str, Any] = {"uri": "hf://a/b", "aliases": list(aliases)}
     cache.put(MODELS, model("tiny", "2026-01-01T12:00:00Z", paused=True, model=wanted))
-    reconcile = Reconciler(kube, cache, SETTINGS, RuntimeStatuses(FakeRuntimes().fetch))  # type: ignore[arg-type]
+    statuses = RuntimeStatuses(FakeRuntimes().fetch)
+    reconcile = Reconciler(kube, cache, SETTINGS, statuses, Expected())  # type: ignore[arg-type]
     assert (await reconcile(("team", "tiny"))).requeue_after == wait
     (status,) = kube.statuses
     states = {one["name"]: one["state"] for one in status["names"]}

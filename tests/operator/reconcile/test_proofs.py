@@ -21,6 +21,7 @@ from arriero_operator.decide import adapters
 from arriero_operator.decide.plan import Plan
 from arriero_operator.facts import timestamp
 from arriero_operator.kube.protocol import CONFIG_MAPS, PODS
+from arriero_operator.news import Expected
 from arriero_operator.observe import pods_of
 from arriero_operator.pod_events import PodEvents
 from arriero_operator.reconcile import Reconciler
@@ -67,7 +68,7 @@ class World:
         self.cache.put(PODS, pod)
         self.answer: RuntimeStatus | None = None
         self.statuses = RuntimeStatuses(self._fetch)
-        self.reconciler = Reconciler(None, self.cache, SETTINGS, self.statuses)  # type: ignore[arg-type]
+        self.reconciler = Reconciler(None, self.cache, SETTINGS, self.statuses, Expected())  # type: ignore[arg-type]
         self.live = self.reconciler._registrations
 
     async def _fetch(self, ip: str) -> RuntimeStatus:

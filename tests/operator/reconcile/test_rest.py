@@ -23,7 +23,11 @@ class Watched(World):
         super().__init__()
         self.woken: list[Key] = []
         self._intake = Intake(
-            self.cache, lambda key, routine=False: self.woken.append(key), self.woken.append, lambda kind: None
+            self.cache,
+            self.expected,
+            lambda key, routine=False: self.woken.append(key),
+            self.woken.append,
+            lambda kind: None,
         )
         self._early, self._other = early, other or {}
         self.answers[IP] = RuntimeStatus(phase=Phase.READY, effective={"maxModelLen": 4096})

@@ -20,6 +20,7 @@ from arriero_operator.facts import timestamp
 from arriero_operator.keys import Key
 from arriero_operator.kube.errors import NotFound
 from arriero_operator.kube.protocol import MODELS, PODS, Kind, Object
+from arriero_operator.news import Expected
 from arriero_operator.queue import Queue, Result
 from arriero_operator.reconcile import Reconciler
 from arriero_operator.runtime_status import RuntimeStatuses
@@ -88,11 +89,17 @@ class World:
         self.slow: dict[str, float] = {}
         """Seconds until the answer, by IP address."""
         self.done: dict[Key, list[float]] = {}
-        self.store, self.cache = Store(), Cache()
+        self.store, self.cache, self.expected = Store(), Cache(), Expected()
         statuses = RuntimeStatuses(self._fetch, asyncio.get_running_loop().time, lambda key: self.queue.add(key))
         kube = CachedKube(self.store, self.cache)  # type: ignore[arg-type]
         self._reconcile = Reconciler(
-            kube, self.cache, SETTINGS, statuses, lambda: START + timedelta(seconds=now()), lambda key: None
+            kube,
+            self.cache,
+            SETTINGS,
+            statuses,
+            self.expected,
+            lambda: START + timedelta(seconds=now()),
+            lambda key: None,
         )
         self.queue = Queue(self._reconciled, SETTINGS.workers, self)
 
