@@ -11,7 +11,7 @@ from arriero_api.contract import AdapterState, Phase
 from arriero_operator import facts
 from arriero_operator.decide import adapters, registered
 from arriero_operator.facts import PodFacts
-from arriero_operator.observe import Observed
+from arriero_operator.observed import Observed
 from arriero_operator.rounds import Round
 from arriero_operator.runtime_status import PATIENCE, RuntimeStatuses
 

@@ -25,7 +25,7 @@ from arriero_operator.kube.protocol import (
     Object,
 )
 from arriero_operator.lost_revisions import LostRevisions
-from arriero_operator.observe import Observed
+from arriero_operator.observed import Observed
 from arriero_operator.obstacles import Obstacles
 from arriero_operator.planner import VERSION
 from arriero_operator.registrations import LiveRegistrations

@@ -14,7 +14,8 @@ from arriero_operator.apply import Applier, ChildProblem, Leaving, Part
 from arriero_operator.cache import Cache
 from arriero_operator.kube.errors import NotFound
 from arriero_operator.kube.protocol import DEPLOYMENTS, REVISIONS, Kube, Object
-from arriero_operator.observe import Observed, deployment_of, revisions_of
+from arriero_operator.observe import deployment_of, revisions_of
+from arriero_operator.observed import Observed
 from arriero_operator.render import children
 from arriero_operator.rounds import belongs
 

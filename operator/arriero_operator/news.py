@@ -6,9 +6,9 @@ A Deployment counts its pods in steps of which most are of no use, and a status 
 from collections.abc import Mapping
 from typing import Any, Final
 
+from arriero_operator.decide.report import same
 from arriero_operator.kube.protocol import DEPLOYMENTS, Kind, Object
 from arriero_operator.recent import Recent
-from arriero_operator.report import same
 
 _COUNTS: Final = ("observedGeneration", "replicas", "updatedReplicas", "terminatingReplicas")
 _CONDITION: Final = "ReplicaFailure"

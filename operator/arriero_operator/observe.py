@@ -1,36 +1,17 @@
 """What is there: the model, its pods with the runtime's word, its Deployment. From the cache, but for /status."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from arriero_api.types import Spec
 from arriero_operator.cache import Cache
 from arriero_operator.facts import PodFacts, pod_facts
 from arriero_operator.keys import Key
 from arriero_operator.kube.protocol import DEPLOYMENTS, MODELS, REVISIONS, Object
 from arriero_operator.misread import read
+from arriero_operator.observed import Observed
 from arriero_operator.pod_events import PodEvents
 from arriero_operator.render import names
 from arriero_operator.render.children import Owner
 from arriero_operator.runtime_status import RuntimeStatuses
-
-
-@dataclass(frozen=True, slots=True)
-class Observed:
-    """A model that exists, as it was found. `misread`: what of its spec this version does not understand, in words."""
-
-    key: Key
-    model: Object
-    spec: Spec
-    owner: Owner
-    stem: str
-    pods: Sequence[PodFacts]
-    misread: str = ""
-
-    @property
-    def before(self) -> Object:
-        """The status that stands."""
-        return self.model.get("status") or {}
 
 
 def observe(cache: Cache, statuses: RuntimeStatuses, heard: PodEvents, key: Key) -> Observed | None:

@@ -13,7 +13,8 @@ from arriero_operator.diagnose.failures import failure
 from arriero_operator.keys import Key
 from arriero_operator.kube.protocol import Kube, Object
 from arriero_operator.lineage import Seen
-from arriero_operator.observe import Observed, revisions_of
+from arriero_operator.observe import revisions_of
+from arriero_operator.observed import Observed
 from arriero_operator.outside import Outside
 from arriero_operator.recent import Recent
 from arriero_operator.render import credentials, names, template

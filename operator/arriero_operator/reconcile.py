@@ -20,7 +20,8 @@ from arriero_operator.kube.errors import KubeError
 from arriero_operator.kube.protocol import Kube
 from arriero_operator.live_pods import LivePods
 from arriero_operator.news import Expected
-from arriero_operator.observe import Observed, deployment_of, observe, pods_of
+from arriero_operator.observe import deployment_of, observe, pods_of
+from arriero_operator.observed import Observed
 from arriero_operator.obstacles import Hesitation
 from arriero_operator.planner import Planner
 from arriero_operator.pod_events import PodEvents

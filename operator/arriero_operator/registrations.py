@@ -13,18 +13,18 @@ from typing import Final
 
 from arriero_api import labels
 from arriero_api.contract import ContractError, Registration, Registrations
-from arriero_operator import facts, revisions
+from arriero_operator import facts
 from arriero_operator.cache import Cache
 from arriero_operator.decide import pins, registered
-from arriero_operator.decide.registered import Room
 from arriero_operator.facts import PodFacts
 from arriero_operator.keys import Key
 from arriero_operator.kube.errors import Conflict, NotFound
 from arriero_operator.kube.protocol import CONFIG_MAPS, PODS, REVISIONS, Kube
-from arriero_operator.observe import Observed
+from arriero_operator.observed import Observed
 from arriero_operator.proofs import Proofs, older
 from arriero_operator.render import children, names
 from arriero_operator.render.children import CHANGED
+from arriero_operator.room import Room, room_of
 from arriero_operator.rounds import Round, Wanted
 from arriero_operator.runtime_status import RuntimeStatuses
 
@@ -93,9 +93,9 @@ class LiveRegistrations:
         """What pods of the revision were made for."""
         planned = now.plan.applied
         if planned is not None and planned.hash == revision:
-            return revisions.room(planned.record)
+            return room_of(planned.record)
         name = names.revisioned(now.observed.owner.name, revision)
-        return revisions.room(self._cache.get(REVISIONS, now.key[0], name))
+        return room_of(self._cache.get(REVISIONS, now.key[0], name))
 
     def _said(self, observed: Observed) -> Iterable[Registration]:
         """Everything that the files of the model's revisions say now, by name."""

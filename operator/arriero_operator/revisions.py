@@ -12,11 +12,10 @@ from typing import Any, Final
 from arriero_api import labels, pod
 from arriero_api.contract import Failure
 from arriero_api.scrub import scrubbed
-from arriero_operator.decide.registered import Room
 from arriero_operator.diagnose.failures import catalogued
 from arriero_operator.facts import PodFacts
 from arriero_operator.lineage import Choice
-from arriero_operator.render import arguments, children, credentials, names, template
+from arriero_operator.render import children, names, template
 from arriero_operator.render.children import Json, Owner
 from arriero_operator.render.inputs import Inputs
 
@@ -126,16 +125,6 @@ def stillborn(
 
 def _image(body: Mapping[str, Any]) -> str:
     return {str(one["name"]): str(one["image"]) for one in body["spec"]["containers"]}[pod.CONTAINER]
-
-
-def room(record: Mapping[str, Any] | None) -> Room:
-    """What pods of a revision were made for, by its ControllerRevision; nothing where it is not known."""
-    body = ((record or {}).get("data") or {}).get("template") or {}
-    containers = (body.get("spec") or {}).get("containers") or ()
-    flags = (str(arg) for one in containers for arg in one.get("args") or ())
-    found = (flag.removeprefix(arguments.LOADED_FLAG) for flag in flags if flag.startswith(arguments.LOADED_FLAG))
-    most = max((int(amount) for amount in found if amount.isdigit()), default=0)
-    return Room(most, credentials.mounted(body))
 
 
 def surplus(

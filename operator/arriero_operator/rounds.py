@@ -12,7 +12,7 @@ from arriero_operator.decide.plan import Plan
 from arriero_operator.decide.rollout import SURGE, Method
 from arriero_operator.keys import Key
 from arriero_operator.kube.errors import KubeError
-from arriero_operator.observe import Observed
+from arriero_operator.observed import Observed
 from arriero_operator.render import children
 from arriero_operator.render.children import Json, Owner
 

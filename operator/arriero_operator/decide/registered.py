@@ -5,7 +5,7 @@ it leaves the pods' file; when all ready pods have proven that, it leaves the st
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from arriero_operator import facts
 from arriero_operator.decide.claims import Loss
 from arriero_operator.decide.situation import NameState
 from arriero_operator.diagnose.failures import bounded
+from arriero_operator.room import Room
 
 REGISTERING = "Registering"
 REGISTERED = "Registered"
@@ -29,18 +30,6 @@ _RANKS: Final = (NameKind.MODEL, NameKind.ALIAS)
 
 Names = Sequence[Mapping[str, Any]]
 """status.names."""
-
-
-@dataclass(frozen=True, slots=True)
-class Room:
-    """What pods of a revision were made for: so many adapters, and these Secrets to ask sources with."""
-
-    adapters: int = 0
-    secrets: frozenset[str] = frozenset()
-
-    def knows(self, one: Registration) -> bool:
-        """Whether the pods have what the source is asked with."""
-        return not one.credentials or one.credentials in self.secrets
 
 
 def name_states(

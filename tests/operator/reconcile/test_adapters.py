@@ -25,6 +25,7 @@ from arriero_operator.diagnose.failures import failure
 from arriero_operator.render import arguments
 from arriero_operator.render.children import Owner
 from arriero_operator.render.inputs import pod_inputs
+from arriero_operator.room import room_of
 from tests.conftest import MakeOperator
 from tests.operator.reconcile.made import START, chosen, ready, situation
 from tests.operator.reconcile.models import events, patch_spec, read, until
@@ -164,9 +165,9 @@ def test_the_room_of_a_revision_is_read_from_its_record() -> None:
     without = revisions.wanted(
         owner, chosen(pod_inputs(Spec.model_validate({"model": {"uri": "hf://org/tiny"}}), GPU)), [], "1.0"
     )
-    assert revisions.room(with_room.record).adapters == 5
-    assert revisions.room(without.record).adapters == 0
-    assert revisions.room(None).adapters == 0
+    assert room_of(with_room.record).adapters == 5
+    assert room_of(without.record).adapters == 0
+    assert room_of(None).adapters == 0
 
 
 def follow(kubectl: Kubectl, runtime: ScriptedRuntime, state: AdapterState, failed: Failure | None = None) -> None:

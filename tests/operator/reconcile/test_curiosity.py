@@ -9,7 +9,7 @@ from arriero_api.types import Spec
 from arriero_operator.curiosity import questions, requeue_after
 from arriero_operator.decide.plan import Plan
 from arriero_operator.facts import PodFacts, timestamp
-from arriero_operator.observe import Observed
+from arriero_operator.observed import Observed
 from arriero_operator.proofs import older
 from arriero_operator.render.children import Owner
 from arriero_operator.rounds import Round, Wanted

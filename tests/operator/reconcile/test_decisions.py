@@ -10,8 +10,8 @@ from arriero_api.types import Spec
 from arriero_operator.decide import acceptance, claims, registered
 from arriero_operator.decide.claims import Loss
 from arriero_operator.decide.plan import lost_names, plan
-from arriero_operator.decide.registered import Room
 from arriero_operator.render.children import Owner
+from arriero_operator.room import Room
 from arriero_operator.settings import Profile, Settings
 from tests.support.kubectl import Object
 

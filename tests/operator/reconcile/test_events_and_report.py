@@ -3,7 +3,7 @@
 import pytest
 
 from arriero_operator import events
-from arriero_operator.report import calm
+from arriero_operator.decide.report import calm
 from tests.support.kubectl import Object
 
 

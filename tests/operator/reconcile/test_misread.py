@@ -8,7 +8,8 @@ from arriero_api.types import Spec
 from arriero_operator.cache import Cache
 from arriero_operator.kube.protocol import MODELS, REVISIONS
 from arriero_operator.misread import read
-from arriero_operator.observe import Observed, observe
+from arriero_operator.observe import observe
+from arriero_operator.observed import Observed
 from arriero_operator.planner import Planner
 from arriero_operator.pod_events import PodEvents
 from arriero_operator.queue import TerminalError

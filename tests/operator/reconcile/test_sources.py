@@ -20,7 +20,6 @@ from arriero_operator import lineage, revisions
 from arriero_operator.decide import acceptance, adapters, pins, registered
 from arriero_operator.decide.claims import wanted_names
 from arriero_operator.decide.conditions import conditions
-from arriero_operator.decide.registered import Room
 from arriero_operator.diagnose.refusals import refused
 from arriero_operator.facts import PodFacts
 from arriero_operator.limits import Changes
@@ -28,6 +27,7 @@ from arriero_operator.lineage import Seen, Wish
 from arriero_operator.render.children import Owner
 from arriero_operator.render.inputs import Inputs, pod_inputs
 from arriero_operator.render.template import pod_template
+from arriero_operator.room import Room, room_of
 from arriero_operator.settings import Profile, Settings
 from tests.operator.reconcile.made import NEW, START, chosen, ready, situation
 from tests.operator.reconcile.models import patch_spec, until
@@ -108,7 +108,7 @@ def test_another_secret_of_an_adapter_needs_new_pods_and_one_less_does_not() -> 
         assert revisions.wanted(OWNER, choose(fewer, stored, first.hash), stored, "1.0").hash == first.hash
     more = revisions.wanted(OWNER, choose(spec(adapters=[adapter("c", "three")]), stored, first.hash), stored, "1.0")
     assert more.hash != first.hash
-    assert revisions.room(more.record).secrets == {"three"}
+    assert room_of(more.record).secrets == {"three"}
 
 
 def test_a_file_leaves_out_an_adapter_whose_secret_its_pods_do_not_have() -> None:

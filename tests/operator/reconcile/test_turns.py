@@ -11,7 +11,7 @@ from arriero_operator.keys import Key
 from arriero_operator.kube.protocol import MODELS, REVISIONS
 from arriero_operator.limits import Changes
 from arriero_operator.lineage import Lineage
-from arriero_operator.observe import Observed
+from arriero_operator.observed import Observed
 from arriero_operator.planner import Planner
 from arriero_operator.render import names
 from arriero_operator.render.children import Owner

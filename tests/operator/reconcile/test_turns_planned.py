@@ -13,7 +13,7 @@ from arriero_operator.keys import Key
 from arriero_operator.kube.protocol import MODELS, REVISIONS, Object
 from arriero_operator.limits import Changes
 from arriero_operator.lineage import Lineage, lineage_of
-from arriero_operator.observe import Observed
+from arriero_operator.observed import Observed
 from arriero_operator.planner import Planner
 from arriero_operator.render.children import Owner
 from arriero_operator.settings import Profile, Settings
