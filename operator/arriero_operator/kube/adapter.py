@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from typing import Any, Final
 
-from arriero_operator.kube.collection import listed, pages, selected, watched
+from arriero_operator.kube.collection import listed, pages, watched
 from arriero_operator.kube.credentials import Credentials
 from arriero_operator.kube.errors import Conflict, NotFound
 from arriero_operator.kube.paths import path_of
@@ -37,35 +37,26 @@ class ApiServer:
         self, kind: Kind, namespace: str | None = None, labels: str = "", metadata_only: bool = False
     ) -> Objects:
         """As Kube.list."""
-        return await listed(self._requests, kind, namespace or "", selected(labels), metadata_only)
+        return await listed(self._requests, Scope(kind, namespace or "", labels, metadata_only))
 
     async def each(self, kind: Kind, namespace: str | None = None, labels: str = "") -> AsyncIterator[Object]:
         """As Kube.each."""
-        async for page in pages(self._requests, kind, namespace or "", selected(labels)):
+        async for page in pages(self._requests, Scope(kind, namespace or "", labels)):
             for obj in page.items:
                 yield obj
 
     async def events_about(self, namespace: str, uid: str) -> Objects:
         """As Kube.events_about."""
-        return await listed(self._requests, EVENTS, namespace, {"fieldSelector": f"involvedObject.uid={uid}"})
+        return await listed(self._requests, Scope(EVENTS, namespace, fields=f"involvedObject.uid={uid}"))
 
     async def listing(self, scope: Scope) -> AsyncIterator[tuple[str, Objects]]:
         """As Source.listing."""
-        query = selected(scope.labels)
-        async for page in pages(self._requests, scope.kind, scope.namespace, query, scope.metadata_only):
+        async for page in pages(self._requests, scope):
             yield page.version, page.items
 
     def watch(self, scope: Scope, version: str, *, seconds: int, silence: float) -> AsyncGenerator[Object, None]:
         """As Source.watch."""
-        return watched(
-            self._requests,
-            scope.kind,
-            scope.namespace,
-            {**selected(scope.labels), "resourceVersion": version},
-            seconds=seconds,
-            silence=silence,
-            metadata_only=scope.metadata_only,
-        )
+        return watched(self._requests, scope, version, seconds=seconds, silence=silence)
 
     async def create(self, kind: Kind, obj: Object) -> Object:
         """As Kube.create; an object without metadata.namespace is cluster-scoped."""

@@ -1,11 +1,11 @@
 """All objects of a kind that labels or fields select: listed page by page, and watched from a version on."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Final, NamedTuple
 
 from arriero_operator.kube.errors import Expired
 from arriero_operator.kube.paths import path_of
-from arriero_operator.kube.protocol import Kind, Object, Objects
+from arriero_operator.kube.protocol import Object, Objects, Scope
 from arriero_operator.kube.requests import JSON, Call, Requests
 
 PAGE: Final = 100
@@ -24,16 +24,10 @@ class Page(NamedTuple):
     items: Objects
 
 
-def selected(labels: str) -> dict[str, str]:
-    """The query for objects that the label selector matches; all where it is empty."""
-    return {"labelSelector": labels} if labels else {}
-
-
-async def pages(
-    requests: Requests, kind: Kind, namespace: str, query: Mapping[str, str], metadata_only: bool = False
-) -> AsyncIterator[Page]:
+async def pages(requests: Requests, scope: Scope) -> AsyncIterator[Page]:
     """Page by page; where one has expired meanwhile, all anew and in one piece. Raises as Requests.send."""
-    path, accept = path_of(kind, namespace), _METADATA_LIST if metadata_only else JSON
+    kind, accept = scope.kind, _METADATA_LIST if scope.metadata_only else JSON
+    path, query = path_of(kind, scope.namespace), _selected(scope)
     page: dict[str, str] = {"limit": str(PAGE)}
     while True:
         call = Call("GET", kind.plural, path, {**query, **page}, accept=accept, verb="LIST")
@@ -45,7 +39,7 @@ async def pages(
             page = {}
             continue
         found: Objects = answer.get("items") or []
-        if not metadata_only:
+        if not scope.metadata_only:
             for obj in found:
                 obj.setdefault("apiVersion", kind.api_version)
                 obj.setdefault("kind", kind.kind)
@@ -55,28 +49,25 @@ async def pages(
         page = {"limit": str(PAGE), "continue": token}
 
 
-async def listed(
-    requests: Requests, kind: Kind, namespace: str, query: Mapping[str, str], metadata_only: bool = False
-) -> Objects:
+async def listed(requests: Requests, scope: Scope) -> Objects:
     """All pages as one list. Raises as Requests.send."""
     found: Objects = []
-    async for page in pages(requests, kind, namespace, query, metadata_only):
+    async for page in pages(requests, scope):
         found = page.items if page.anew else found + page.items
     return found
 
 
 def watched(
-    requests: Requests,
-    kind: Kind,
-    namespace: str,
-    query: Mapping[str, str],
-    *,
-    seconds: int,
-    silence: float,
-    metadata_only: bool = False,
+    requests: Requests, scope: Scope, version: str, *, seconds: int, silence: float
 ) -> AsyncGenerator[Object, None]:
-    """Events, bookmarks and errors among them, until the API server ends them after `seconds`, or as
+    """Events after `version`, bookmarks and errors among them, until the API server ends them after `seconds`, or as
     Requests.stream."""
-    told = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": str(seconds), **query}
-    accept = _METADATA_EVENTS if metadata_only else JSON
-    return requests.stream(path_of(kind, namespace), told, accept, silence)
+    told = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": str(seconds), "resourceVersion": version}
+    accept = _METADATA_EVENTS if scope.metadata_only else JSON
+    return requests.stream(path_of(scope.kind, scope.namespace), told | _selected(scope), accept, silence)
+
+
+def _selected(scope: Scope) -> dict[str, str]:
+    """The query for what the selectors match; all where they are empty."""
+    selectors = {"labelSelector": scope.labels, "fieldSelector": scope.fields}
+    return {name: text for name, text in selectors.items() if text}

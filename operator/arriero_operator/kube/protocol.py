@@ -40,13 +40,14 @@ CHILDREN = (REVISIONS, CONFIG_MAPS, DEPLOYMENTS, SERVICES, BUDGETS, POLICIES, CL
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Objects of `kind` that the label selector matches, in `namespace`; in all where that is empty. `metadata_only`:
-    nothing else of them is asked for."""
+    """Objects of `kind` that the selectors of labels and fields match, in `namespace`; in all where that is empty.
+    `metadata_only`: nothing else of them is asked for."""
 
     kind: Kind
     namespace: str
     labels: str = ""
     metadata_only: bool = False
+    fields: str = ""
 
 
 class Source(Protocol):
