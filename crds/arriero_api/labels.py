@@ -28,7 +28,7 @@ REPLACING: Final = "arriero.dev/replacing"
 """Annotation of a Deployment while old pods are taken down first: a revision and its `decide.turnover.Choice`."""
 INPUTS: Final = "arriero.dev/inputs"
 """Annotation of a ControllerRevision, and of the Deployment that has its template: of what it was made, see
-`arriero_operator.lineage` (JSON)."""
+`arriero_operator.revisions.lineage` (JSON)."""
 FAILED: Final = "arriero.dev/failed"
 """Annotation of a ControllerRevision that was given up: why, and at which value of RETRY (JSON)."""
 RETRY: Final = "arriero.dev/retry"

@@ -2,8 +2,8 @@
 
 import sys
 
-from arriero_operator.command import run
-from arriero_operator.reconcile import make_reconcile
+from arriero_operator.process.command import run
+from arriero_operator.reconcile.reconciler import make_reconcile
 
 
 def main() -> int:

@@ -14,12 +14,12 @@ from typing import Any, Final
 import aiohttp
 import kopf
 
-from arriero_operator import watches as signs
-from arriero_operator.intake import Intake
 from arriero_operator.kube.collection import PAGE
 from arriero_operator.kube.credentials import Credentials
 from arriero_operator.kube.protocol import MODELS
-from arriero_operator.watches import Watches
+from arriero_operator.watching import watches as signs
+from arriero_operator.watching.intake import Intake
+from arriero_operator.watching.watches import Watches
 
 LOGIN_LASTS: Final = timedelta(minutes=10)
 """The kubelet renews a token when a fifth of its life is left: at least two minutes, at most hours before its end."""

@@ -3,8 +3,8 @@
 import pytest
 
 from arriero_api.types import Spec
+from arriero_operator.configuration.file import parse
 from arriero_operator.render.inputs import pod_inputs
-from arriero_operator.settings_file import parse
 from tests.chart.rendering import render
 
 MADE_OF = {"cpu": "83cdd0a556", "nvidia": "f5f14a1b43"}

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from arriero_operator.limits import Reads
-from arriero_operator.startup import rights
+from arriero_operator.configuration.limits import Reads
+from arriero_operator.process.startup import rights
 from tests.chart.rendering import NAMESPACE, Rendered, render
 
 Rule = dict[str, Any]

@@ -1,11 +1,11 @@
 """The settings that the chart writes are the settings that the operator reads."""
 
-from arriero_operator import settings_file
+from arriero_operator.configuration import file
 from tests.chart.rendering import render
 
 
 def test_the_operator_reads_the_default_settings() -> None:
-    read = settings_file.parse(render().settings)
+    read = file.parse(render().settings)
     assert read.watch_namespaces == ()
     assert read.default_profile == "nvidia"
     assert read.hub_endpoint == ""
@@ -51,7 +51,7 @@ def test_every_value_for_models_reaches_the_operator() -> None:
         "workers": 7,
         "profiles": {"amd": profile},
     }
-    read = settings_file.parse(render(values).settings)
+    read = file.parse(render(values).settings)
     assert (read.watch_namespaces, read.default_profile, read.workers) == (("team-a",), "amd", 7)
     assert read.hub_endpoint == "https://hub.example.com"
     amd = read.profiles["amd"]
@@ -69,12 +69,12 @@ def test_every_value_for_models_reaches_the_operator() -> None:
 
 
 def test_a_profile_of_ones_own_needs_nothing_but_an_image() -> None:
-    read = settings_file.parse(render({"profiles": {"small": {"image": "runtime:1"}}}).settings)
+    read = file.parse(render({"profiles": {"small": {"image": "runtime:1"}}}).settings)
     small = read.profiles["small"]
     assert (small.image, small.image_pull_policy, small.shared_memory) == ("runtime:1", "IfNotPresent", "2Gi")
     assert small.resources.limits is None
 
 
 def test_a_profile_of_the_chart_can_be_left_out() -> None:
-    read = settings_file.parse(render({"defaultProfile": "cpu", "profiles": {"nvidia": None}}).settings)
+    read = file.parse(render({"defaultProfile": "cpu", "profiles": {"nvidia": None}}).settings)
     assert read.profiles.keys() == {"cpu"}

@@ -11,13 +11,13 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from arriero_operator.cache import Cache
-from arriero_operator.command import run
-from arriero_operator.keys import Key
+from arriero_operator.cache.store import Cache
+from arriero_operator.configuration.settings import Settings
 from arriero_operator.kube.protocol import Kube
-from arriero_operator.news import Expected
-from arriero_operator.queue import Reconcile, Result
-from arriero_operator.settings import Settings
+from arriero_operator.process.command import run
+from arriero_operator.watching.news import Expected
+from arriero_operator.work.keys import Key
+from arriero_operator.work.queue import Reconcile, Result
 
 SAYS = "Idle reconcile"
 

@@ -1,6 +1,6 @@
 """The operator with other times than its own, so that a test need not wait for minutes; nothing else differs.
 
-TUNED is JSON: names of constants below `arriero_operator`, such as "watches.INACTIVITY", and their values.
+TUNED is JSON: names of constants below `arriero_operator`, such as "watching.watches.INACTIVITY", and their values.
 SERVICE_ACCOUNT is a folder that stands in the place of the one where the kubelet puts a pod's token.
 """
 
@@ -11,8 +11,8 @@ import sys
 
 from kubernetes.aio.config import incluster_config
 
-from arriero_operator.command import run
-from arriero_operator.reconcile import make_reconcile
+from arriero_operator.process.command import run
+from arriero_operator.reconcile.reconciler import make_reconcile
 
 
 def tune() -> None:

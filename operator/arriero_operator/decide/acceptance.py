@@ -7,13 +7,13 @@ from typing import Final
 from arriero_api import owned_env, owned_flags, owned_pod
 from arriero_api.contract import Failure
 from arriero_api.types import Engine, EnvVar, Spec
+from arriero_operator.configuration.settings import Profile, Settings
 from arriero_operator.decide import capacity, policy
 from arriero_operator.decide.references import one_node
 from arriero_operator.diagnose.failures import failure
 from arriero_operator.render.claim import DEFAULT_MODES
 from arriero_operator.render.inputs import Inputs, pod_inputs
 from arriero_operator.render.template import own_template
-from arriero_operator.settings import Profile, Settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ from datetime import datetime
 from typing import Any, Final
 
 from arriero_api.contract import AdapterState, AdapterStatus, NameKind, Registration, Registrations
-from arriero_operator import facts
 from arriero_operator.decide.registered import FAILED, REGISTERED, REGISTERING
 from arriero_operator.decide.situation import NameState
 from arriero_operator.diagnose.failures import catalogued, sentence
-from arriero_operator.facts import PodFacts
+from arriero_operator.pods import facts
+from arriero_operator.pods.facts import PodFacts
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from arriero_operator.facts import PodFacts
+from arriero_operator.pods.facts import PodFacts
 
 KEPT: Final = 5
 """Failed pods of the applied revision that are kept to be counted and looked at, until all wanted pods are ready."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from arriero_api import uris
 from arriero_api.contract import AdapterState, NameKind, Registration, Registrations
-from arriero_operator.facts import PodFacts
+from arriero_operator.pods.facts import PodFacts
 
 _COMMIT_DIGITS: Final = 40
 

@@ -6,15 +6,15 @@ from typing import Any, Final
 
 from arriero_api import labels, pod
 from arriero_api.contract import Failure, NameKind, Registration
-from arriero_operator import lineage, revisions
 from arriero_operator.decide import claims
 from arriero_operator.decide.acceptance import Asked
 from arriero_operator.decide.claims import Loss
 from arriero_operator.diagnose.failures import failure
-from arriero_operator.lineage import Seen, Wish
 from arriero_operator.render.children import Owner
 from arriero_operator.render.inputs import Inputs
-from arriero_operator.revisions import Rejection, Revision
+from arriero_operator.revisions import lineage, records
+from arriero_operator.revisions.lineage import Seen, Wish
+from arriero_operator.revisions.records import Rejection, Revision
 
 _NOTHING: Final = Seen()
 
@@ -65,7 +65,7 @@ class Plan:
         """The same with the wanted revision given up for the last good one, which there must be."""
         assert self.revision is not None
         assert self.good is not None
-        return replace(self, revision=revisions.rejected(self.revision, why), rejection=why)
+        return replace(self, revision=records.rejected(self.revision, why), rejection=why)
 
     @property
     def served(self) -> tuple[Registration, ...]:
@@ -105,7 +105,7 @@ def plan(
         refused = failure("ReferenceMissing", missing)
         bare = Plan(names, lost, refused, profile=profile, retry_after=seen.retry_after)
         return holding(bare, owner, model, stored, operator, asked.spec.rollout.rollback)
-    revision = revisions.wanted(owner, choice, stored, operator)
+    revision = records.wanted(owner, choice, stored, operator)
     good = _last_good(model, stored, revision.hash)
     found = Plan(
         names,
@@ -134,7 +134,7 @@ def holding(
 ) -> Plan:
     """`bare`, of a spec that cannot be acted on, with what was accepted last: that is kept right meanwhile."""
     stored = list(stored)
-    revision = revisions.recorded(owner, stored, _wanted_before(model), operator)
+    revision = records.recorded(owner, stored, _wanted_before(model), operator)
     if revision is None:
         return bare
     good = _last_good(model, stored, revision.hash)
@@ -144,7 +144,7 @@ def holding(
 def _gone_back(found: Plan, model: Mapping[str, Any], stored: list[Mapping[str, Any]], rollback: bool) -> Plan:
     """The same; with the last good revision, where the wanted one was given up for it."""
     assert found.revision is not None
-    rejection = revisions.rejection_of(stored, found.revision.hash)
+    rejection = records.rejection_of(stored, found.revision.hash)
     if rejection is None or found.good is None or not rollback or rejection.retry != retry_of(model):
         return found
     return found.rejecting(rejection)
@@ -169,7 +169,7 @@ def _wanted_before(model: Mapping[str, Any]) -> str:
 
 def _last_good(model: Mapping[str, Any], stored: Iterable[Mapping[str, Any]], wanted: str) -> Revision | None:
     good = str(((model.get("status") or {}).get("model") or {}).get("lastGood") or "")
-    return revisions.stored_revision(stored, good) if good and good != wanted else None
+    return records.stored_revision(stored, good) if good and good != wanted else None
 
 
 def _nameless(names: Iterable[Registration], lost: Mapping[str, Loss]) -> Failure | None:

@@ -6,7 +6,7 @@ from typing import Any
 from arriero_api import uris
 from arriero_api.credentials import ADDRESS_VARIABLES
 from arriero_api.types import PodTemplate, Spec
-from arriero_operator.limits import Policy
+from arriero_operator.configuration.limits import Policy
 
 
 def forbidden(spec: Spec, policy: Policy) -> Iterator[str]:

@@ -7,8 +7,8 @@ from typing import Final
 
 from arriero_api.contract import Failure
 from arriero_operator.diagnose.failures import failure
-from arriero_operator.lineage import Seen
 from arriero_operator.render.references import CLAIM, Reference
+from arriero_operator.revisions.lineage import Seen
 
 ONE_NODE: Final = frozenset({"ReadWriteOnce", "ReadWriteOncePod"})
 """Access modes of claims that pods of one node only, or one pod, may mount."""

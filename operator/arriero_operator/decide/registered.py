@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from arriero_api.contract import NameKind, Registration
 from arriero_api.pod import CONTROL_PORT, ENDPOINT_DELAY_SECONDS
-from arriero_operator import facts
 from arriero_operator.decide.claims import Loss
 from arriero_operator.decide.situation import NameState
 from arriero_operator.diagnose.failures import bounded
-from arriero_operator.room import Room
+from arriero_operator.pods import facts
+from arriero_operator.revisions.room import Room
 
 REGISTERING = "Registering"
 REGISTERED = "Registered"

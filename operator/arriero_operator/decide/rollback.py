@@ -9,7 +9,7 @@ from arriero_operator.decide.rollout import SETTLED
 from arriero_operator.decide.turnover import Turnover
 from arriero_operator.diagnose import scheduling
 from arriero_operator.diagnose.failures import failure, known
-from arriero_operator.facts import PodFacts
+from arriero_operator.pods.facts import PodFacts
 
 TRUSTED_STARTS = 3
 """A container that has started more often shows no progress by starting or loading once more."""

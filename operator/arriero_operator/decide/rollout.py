@@ -9,12 +9,12 @@ from datetime import timedelta
 from typing import Any, Final
 
 from arriero_api import labels
-from arriero_operator import facts
 from arriero_operator.decide.nudge import nudged
 from arriero_operator.decide.turnover import Choice, Turnover, kept
 from arriero_operator.diagnose.failures import bounded
 from arriero_operator.diagnose.model import pod_failure
-from arriero_operator.facts import PodFacts
+from arriero_operator.pods import facts
+from arriero_operator.pods.facts import PodFacts
 
 SURGE: Final[Mapping[str, Any]] = {"maxSurge": 1, "maxUnavailable": 0}
 AT_ONCE: Final[Mapping[str, Any]] = {"maxSurge": 1, "maxUnavailable": "100%"}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from arriero_api.contract import Failure
 from arriero_operator.diagnose.stage import Stage
-from arriero_operator.facts import PodFacts
+from arriero_operator.pods.facts import PodFacts
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from arriero_api.contract import Phase
-from arriero_operator.facts import PodFacts
+from arriero_operator.pods.facts import PodFacts
 
 COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 """Annotation of a pod, known to Kubernetes: of pods that are alike otherwise, the one of the least goes first."""

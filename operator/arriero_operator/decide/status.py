@@ -9,7 +9,7 @@ from arriero_operator.decide.conditions import Verdict, conditions
 from arriero_operator.decide.situation import Situation
 from arriero_operator.diagnose.failures import bounded
 from arriero_operator.diagnose.stage import DRAINING, Stage
-from arriero_operator.facts import PodFacts
+from arriero_operator.pods.facts import PodFacts
 from arriero_operator.render import names
 
 Json = dict[str, Any]

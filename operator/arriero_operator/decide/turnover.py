@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from arriero_api import labels
 from arriero_api.types import Rollout
-from arriero_operator import facts
 from arriero_operator.diagnose import scheduling
-from arriero_operator.facts import PodFacts
+from arriero_operator.pods import facts
+from arriero_operator.pods.facts import PodFacts
 
 OVERDUE: Final = timedelta(seconds=60)
 """After the end of its grace, a pod that is still there is not waited for."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from arriero_api.contract import ContractError, Failure
 from arriero_operator.diagnose.failures import failure
-from arriero_operator.facts import Ended, PodFacts
+from arriero_operator.pods.facts import Ended, PodFacts
 
 _PULL: Final = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable")
 _CONFIG: Final = ("CreateContainerConfigError",)

@@ -6,7 +6,7 @@ from typing import Any, Final
 from arriero_api.contract import Failure
 from arriero_operator.diagnose import containers, nodes, scheduling
 from arriero_operator.diagnose.failures import catalogued
-from arriero_operator.facts import PodFacts
+from arriero_operator.pods.facts import PodFacts
 
 
 def _runtime(pod: PodFacts) -> Failure | None:

@@ -5,7 +5,7 @@ from typing import Final
 
 from arriero_api.contract import Failure
 from arriero_operator.diagnose.failures import failure
-from arriero_operator.facts import PodFacts
+from arriero_operator.pods.facts import PodFacts
 
 VOLUMES: Final = ("FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedDetachVolume")
 """Reasons of Events by which the kubelet and the volumes' controllers tell that a volume cannot be had."""

@@ -7,7 +7,7 @@ from typing import Any, Final
 from arriero_api.contract import Failure
 from arriero_operator import quantity
 from arriero_operator.diagnose.failures import failure
-from arriero_operator.facts import PodFacts
+from arriero_operator.pods.facts import PodFacts
 
 _ACCELERATOR: Final = re.compile(r"Insufficient ([a-z0-9.-]+\.[a-z0-9-]+/[A-Za-z0-9._-]+)")
 _CLAIM: Final = re.compile(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from arriero_api.contract import Phase
-from arriero_operator.facts import PodFacts
+from arriero_operator.pods.facts import PodFacts
 
 SCHEDULING: Final = "Scheduling"
 STARTING: Final = "StartingContainer"

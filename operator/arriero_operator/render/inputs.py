@@ -12,9 +12,9 @@ from typing import Any
 
 from arriero_api import pod
 from arriero_api.types import Engine, Resources, Spec
+from arriero_operator.configuration.settings import Profile
 from arriero_operator.render import layers
 from arriero_operator.render.layers import first
-from arriero_operator.settings import Profile
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Inputs:
     `own_cache_claim` one that the operator makes. `image_pull_secrets` are names.
     `credentials` and `adapter_credentials` are names of Secrets: the model's, and those of its adapters.
     `pod_templates` are laid over the pod one after the other. `changed` and `rolled_image` tell revisions apart that
-    ask for the same: see `arriero_operator.lineage`.
+    ask for the same: see `arriero_operator.revisions.lineage`.
     """
 
     uri: str

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from arriero_api import pod, uris
 from arriero_api.types import Spec
-from arriero_operator.limits import NetworkRules, Peer
+from arriero_operator.configuration.limits import NetworkRules, Peer
 from arriero_operator.render import names
 from arriero_operator.render.children import Json, Owner, metadata
 

@@ -8,13 +8,13 @@ from contextlib import suppress
 import aiohttp
 
 from arriero_api import labels
-from arriero_operator.cache import CACHED
+from arriero_operator.cache.owners import selector
+from arriero_operator.cache.store import CACHED
 from arriero_operator.kube.paths import path_of
 from arriero_operator.kube.protocol import MODELS, PODS, Kind, Object
-from arriero_operator.owners import selector
 
 Take = Callable[[Kind, str | None, Object], None]
-"""Takes an event as `arriero_operator.intake` does: its kind, its type, the object."""
+"""Takes an event as `arriero_operator.watching.intake` does: its kind, its type, the object."""
 
 
 class Feed:

@@ -8,17 +8,17 @@ from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Mapping
 from contextlib import suppress
 from typing import Any, NoReturn, TypeVar
 
-from arriero_operator.cache import Cache
-from arriero_operator.cached_kube import CachedKube
-from arriero_operator.intake import take
+from arriero_operator.cache.kube import CachedKube
+from arriero_operator.cache.store import Cache
+from arriero_operator.configuration.settings import Settings
 from arriero_operator.kube.protocol import Kind, Kube, Object, Objects, Scope
-from arriero_operator.metrics import Metrics
-from arriero_operator.news import Expected
-from arriero_operator.queue import Queue
-from arriero_operator.reconcile import Reconciler
-from arriero_operator.resync import Resync
-from arriero_operator.runtime_status import Fetch, RuntimeStatuses
-from arriero_operator.settings import Settings
+from arriero_operator.observing.runtime_status import Fetch, RuntimeStatuses
+from arriero_operator.process.metrics import Metrics
+from arriero_operator.reconcile.reconciler import Reconciler
+from arriero_operator.watching.intake import take
+from arriero_operator.watching.news import Expected
+from arriero_operator.watching.resync import Resync
+from arriero_operator.work.queue import Queue
 from tests.operator.faults.feed import Feed
 
 T = TypeVar("T")

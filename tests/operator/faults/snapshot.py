@@ -5,7 +5,7 @@ import re
 from typing import Any, Final
 
 from arriero_api import labels
-from arriero_operator.cache import CACHED
+from arriero_operator.cache.store import CACHED
 from arriero_operator.kube.protocol import DEPLOYMENTS, EVENTS, MODELS, PODS, SERVICES, Kind, Kube, Object
 from tests.operator.faults.feed import Feed
 

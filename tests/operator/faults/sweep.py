@@ -12,12 +12,12 @@ from typing import Any, Final
 
 import yaml
 
-from arriero_operator import settings_file
-from arriero_operator.cache import CACHED
+from arriero_operator.cache.store import CACHED
+from arriero_operator.configuration import file
+from arriero_operator.configuration.settings import Settings
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.credentials import Credentials
 from arriero_operator.kube.protocol import MODELS, Kind, Object
-from arriero_operator.settings import Settings
 from tests.operator.faults.feed import Feed
 from tests.operator.faults.kubelet import Kubelet
 from tests.operator.faults.mortal import Mortal
@@ -182,7 +182,7 @@ def _settings(namespace: str) -> Settings:
     """The chart's, with pods that need next to nothing."""
     chosen = operator_settings(namespace)
     chosen["profiles"]["nvidia"]["resources"] = {"limits": {"nvidia.com/gpu": 0}, "requests": {}}
-    return settings_file.parse(yaml.safe_dump(chosen))
+    return file.parse(yaml.safe_dump(chosen))
 
 
 def _difference(wanted: Snapshot, found: Snapshot) -> str:

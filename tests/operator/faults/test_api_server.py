@@ -190,7 +190,7 @@ def test_a_watch_that_has_fallen_silent_is_begun_anew_and_misses_nothing(
 ) -> None:
     watches = Watches()
     with way.fault(watches.fault):
-        behind(tuned={"watches.INACTIVITY": 3.0})
+        behind(tuned={"watching.watches.INACTIVITY": 3.0})
         watches.silence()
         kubectl.apply(model("tiny"))
         until(kubectl, "tiny", "Ready", "True", "Ready", timeout=20)
@@ -249,7 +249,7 @@ def test_without_bookmarks_nothing_is_listed_anew_and_changes_are_seen(
         return Stream(lambda line: b"" if line.startswith(bookmark) else line) if seen.watch else None
 
     with way.fault(no_bookmarks):
-        behind(tuned={"watches.INACTIVITY": 1.0})
+        behind(tuned={"watching.watches.INACTIVITY": 1.0})
         eventually(lambda: begun["watch"] >= 2, 20)
         lists, watched = begun["list"], begun["watch"]
         eventually(lambda: begun["watch"] >= watched + 4, 20)
@@ -263,14 +263,14 @@ def test_a_crd_that_becomes_an_older_one_ends_the_process_and_names_what_it_lack
     def older(body: bytes) -> bytes:
         return body.replace(b'"sharedMemory"', b'"sharedThings"')
 
-    operator = behind(tuned={"wiring.VIGIL": 1.0})
+    operator = behind(tuned={"process.wiring.VIGIL": 1.0})
     with way.fault(lambda seen: Passed(change=older) if seen.path.startswith("/openapi/") else None):
         eventually(operator.has_ended, 40)
     assert "it lacks spec.sharedMemory: install or upgrade" in critical(operator)[-1]
 
 
 def test_a_watch_that_sends_no_request_any_more_makes_the_process_not_live(behind: MakeBehind) -> None:
-    operator = behind(tuned={"watches.DEAF": 0.5})
+    operator = behind(tuned={"watching.watches.DEAF": 0.5})
     eventually(lambda: operator.ask("/livez")[0] == 503)
     assert "has sent no request for" in operator.ask("/livez")[1]
 

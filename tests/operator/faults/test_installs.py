@@ -6,7 +6,7 @@ from typing import Protocol
 
 import pytest
 
-from arriero_operator.cache import CACHED
+from arriero_operator.cache.store import CACHED
 from tests.cluster import ControlPlane
 from tests.conftest import fresh_namespace
 from tests.operator.faults.conftest import SMALL, TUNED

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from arriero_operator import obstacles
-from arriero_operator.apply import ChildProblem
+from arriero_operator.applying import obstacles
+from arriero_operator.applying.apply import ChildProblem
+from arriero_operator.applying.obstacles import PATIENCE, Hesitation, Obstacles
 from arriero_operator.diagnose.failures import failure
 from arriero_operator.kube.errors import Forbidden, Unavailable
-from arriero_operator.obstacles import PATIENCE, Hesitation, Obstacles
 from tests.operator.faults.conftest import MakeBehind, serve
 from tests.operator.reconcile.models import model, patch_spec, read, until
 from tests.support.eventually import eventually

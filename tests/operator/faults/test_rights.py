@@ -2,7 +2,7 @@
 
 import pytest
 
-from arriero_operator.startup import rights
+from arriero_operator.process.startup import rights
 from tests.cluster import ControlPlane
 from tests.operator.faults.conftest import MakeBehind, serve
 from tests.operator.faults.test_api_server import Watches
@@ -44,7 +44,7 @@ def a_whole_life(behind: MakeBehind, way: Proxy, kubectl: Kubectl) -> None:
     guarded = operator_settings(kubectl.namespace)["networkPolicies"] | {"enabled": True}
     watches = Watches()
     with way.fault(watches.fault):
-        operator = behind(tuned={"resync.PERIOD": 2.0}, networkPolicies=guarded)
+        operator = behind(tuned={"watching.resync.PERIOD": 2.0}, networkPolicies=guarded)
         serve(kubectl, replicas=2)
         kubectl.apply(model("kept", cache={"claimTemplate": {"size": "1Gi"}}))
         eventually(lambda: kubectl.items("persistentvolumeclaims", "arriero.dev/model=kept"))

@@ -61,7 +61,7 @@ def failures(operator: OperatorProcess, name: str) -> list[str]:
 def test_a_reconcile_that_can_not_be_ended_makes_the_process_not_live_and_holds_up_nobody_else(
     start: Start, kubectl: Kubectl
 ) -> None:
-    operator = start(**{"wiring.STUCK": 1.0})
+    operator = start(**{"process.wiring.STUCK": 1.0})
     kubectl.apply(model("stubborn"))
     eventually(lambda: operator.ask("/livez")[0] == 503)
     assert "a reconcile has run for" in operator.ask("/livez")[1]
@@ -109,7 +109,8 @@ def test_a_watch_that_begins_no_stream_any_more_is_named_while_the_others_live(
         hung += 1
         return Passed(delay=NEVER)
 
-    operator = behind(tuned={"watches.STREAM": [1, 2], "watches.INACTIVITY": NEVER, "watches.DEAF": 6.0})
+    watches = {"STREAM": [1, 2], "INACTIVITY": NEVER, "DEAF": 6.0}
+    operator = behind(tuned={f"watching.watches.{name}": value for name, value in watches.items()})
     with way.fault(no_stream):
         eventually(lambda: operator.ask("/livez")[0] == 503, 20)
         assert (

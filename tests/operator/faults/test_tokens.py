@@ -46,7 +46,7 @@ def in_pod(kubectl: Kubectl, mounted: Path, tmp_path: Path) -> Iterator[Operator
         "KUBERNETES_SERVICE_HOST": str(server.hostname),
         "KUBERNETES_SERVICE_PORT": str(server.port),
         "SERVICE_ACCOUNT": str(mounted),
-        "TUNED": '{"watches.STREAM": [3, 4]}',
+        "TUNED": '{"watching.watches.STREAM": [3, 4]}',
     }
     process = OperatorProcess(kubectl, tmp_path, settings, None, "operator-0", TUNED, env=env)
     process.start()

@@ -1,7 +1,7 @@
 """The cache: newest wins, deleted stays deleted, nothing unneeded is kept."""
 
 from arriero_api import labels
-from arriero_operator.cache import Cache, prune
+from arriero_operator.cache.store import Cache, prune
 from arriero_operator.kube.protocol import CONFIG_MAPS, DEPLOYMENTS, MODELS, PODS, Object
 from tests.operator.machinery.objects import make
 

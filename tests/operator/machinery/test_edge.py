@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from arriero_api import labels
-from arriero_operator.cache import Cache
-from arriero_operator.intake import Intake, take
-from arriero_operator.keys import Key
+from arriero_operator.cache.store import Cache
 from arriero_operator.kube.protocol import DEPLOYMENTS, MODELS, SERVICES, Kind
-from arriero_operator.news import Expected
+from arriero_operator.watching.intake import Intake, take
+from arriero_operator.watching.news import Expected
+from arriero_operator.work.keys import Key
 from tests.cluster import ControlPlane
 from tests.conftest import MakeOperator
 from tests.operator.machinery.objects import make

@@ -7,15 +7,15 @@ from itertools import pairwise
 import pytest
 
 from arriero_api import labels
-from arriero_operator import children, watches
-from arriero_operator.cache import Cache
-from arriero_operator.children import BACKOFFS, Child, follow
-from arriero_operator.informer import Informer
-from arriero_operator.intake import Intake
+from arriero_operator.cache.store import Cache
 from arriero_operator.kube.errors import Expired, Forbidden, KubeError, Throttled, Unavailable
 from arriero_operator.kube.protocol import SERVICES, Kind, Object, Objects, Scope
-from arriero_operator.news import Expected
-from arriero_operator.watches import Watches
+from arriero_operator.watching import children, watches
+from arriero_operator.watching.children import BACKOFFS, Child, follow
+from arriero_operator.watching.informer import Informer
+from arriero_operator.watching.intake import Intake
+from arriero_operator.watching.news import Expected
+from arriero_operator.watching.watches import Watches
 from tests.operator.machinery.objects import make
 from tests.support.virtual_time import run_virtual
 

@@ -9,7 +9,7 @@ import pytest
 
 from arriero_operator.kube.errors import AlreadyExists, Conflict, NotFound, Unavailable
 from arriero_operator.kube.protocol import Kind, Object, Objects
-from arriero_operator.lease import Lease, LeaseLost
+from arriero_operator.process.lease import Lease, LeaseLost
 from tests.support.unasked import Unasked
 from tests.support.virtual_time import run_virtual
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from arriero_operator import edge
-from arriero_operator.cache import Cache
-from arriero_operator.intake import Intake
-from arriero_operator.keys import Key
+from arriero_operator.cache.store import Cache
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.credentials import Credentials
 from arriero_operator.kube.protocol import MODELS
-from arriero_operator.news import Expected
-from arriero_operator.watches import Watches
+from arriero_operator.watching.intake import Intake
+from arriero_operator.watching.news import Expected
+from arriero_operator.watching.watches import Watches
+from arriero_operator.work.keys import Key
 from tests.operator.machinery.test_edge import model
 from tests.support.eventually import eventually_async
 from tests.support.kubectl import Kubectl

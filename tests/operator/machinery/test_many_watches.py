@@ -7,7 +7,7 @@ import pytest
 
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.protocol import CONFIG_MAPS, Object, Scope
-from arriero_operator.lease import Lease
+from arriero_operator.process.lease import Lease
 from tests.operator.machinery.test_adapter import config_map
 
 pytestmark = pytest.mark.control_plane

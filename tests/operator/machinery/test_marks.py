@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from arriero_operator.marks import covers
+from arriero_operator.applying.marks import covers
 
 
 def container(*args: str, **env: str) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from arriero_operator import metrics
-from arriero_operator.metrics import Metric
+from arriero_operator.process import metrics
+from arriero_operator.process.metrics import Metric
 
 DOC = Path(__file__).parents[3] / "docs" / "metrics.md"
 CATALOGUE = [one for one in vars(metrics).values() if isinstance(one, Metric)]

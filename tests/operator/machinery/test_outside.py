@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from arriero_api.types import Spec
+from arriero_operator.configuration.limits import Reads
 from arriero_operator.kube import stream
 from arriero_operator.kube.errors import Forbidden, NotFound, Unavailable
 from arriero_operator.kube.protocol import Kind, Object, Objects, Scope
-from arriero_operator.limits import Reads
-from arriero_operator.outside import Outside
+from arriero_operator.planning.outside import Outside
 from arriero_operator.render.credentials import needed
 from arriero_operator.render.references import Reference, references
 from tests.support.eventually import eventually_async

@@ -6,11 +6,11 @@ from itertools import pairwise
 
 import pytest
 
-from arriero_operator.calm import CALM
-from arriero_operator.keys import Key
 from arriero_operator.kube.errors import Throttled
-from arriero_operator.queue import BACKOFF_CAP, LONGEST_RUN, Queue, Result, TerminalError
-from arriero_operator.wiring import STUCK
+from arriero_operator.process.wiring import STUCK
+from arriero_operator.work.calm import CALM
+from arriero_operator.work.keys import Key
+from arriero_operator.work.queue import BACKOFF_CAP, LONGEST_RUN, Queue, Result, TerminalError
 from tests.support.virtual_time import run_virtual
 
 A: Key = ("team", "a")

@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from arriero_operator.keys import Key
-from arriero_operator.lines import OVERTAKEN
-from arriero_operator.queue import LONGEST_RUN, Queue, Result
-from arriero_operator.slots import MOST, RECOVERY, SHARE, SLOW
+from arriero_operator.work.keys import Key
+from arriero_operator.work.lines import OVERTAKEN
+from arriero_operator.work.queue import LONGEST_RUN, Queue, Result
+from arriero_operator.work.slots import MOST, RECOVERY, SHARE, SLOW
 from tests.support.virtual_time import run_virtual
 
 WORKERS = 4

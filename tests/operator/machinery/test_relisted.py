@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 
-from arriero_operator.cache import Cache
+from arriero_operator.cache.store import Cache
 from arriero_operator.kube.errors import KubeError, Unavailable
 from arriero_operator.kube.protocol import MODELS, PODS, Object, Scope
-from arriero_operator.resync import PERIOD, SETTLE, Resync
+from arriero_operator.watching.resync import PERIOD, SETTLE, Resync
 from tests.operator.machinery.objects import make
 from tests.support.virtual_time import run_virtual
 

@@ -3,13 +3,13 @@
 import pytest
 
 from arriero_api import labels
-from arriero_operator.cache import Cache
-from arriero_operator.cached_kube import CachedKube
-from arriero_operator.keys import Key
+from arriero_operator.cache.kube import CachedKube
+from arriero_operator.cache.store import Cache
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.errors import NotFound
 from arriero_operator.kube.protocol import CONFIG_MAPS, MODELS, Object
-from arriero_operator.resync import Resync
+from arriero_operator.watching.resync import Resync
+from arriero_operator.work.keys import Key
 
 pytestmark = pytest.mark.control_plane
 

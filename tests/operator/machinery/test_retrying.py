@@ -9,7 +9,7 @@ import pytest
 import yaml
 from aiohttp import web
 
-from arriero_operator.cache import Cache
+from arriero_operator.cache.store import Cache
 from arriero_operator.kube import collection, retrying
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.credentials import Credentials, CredentialsError

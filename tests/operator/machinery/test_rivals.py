@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from arriero_operator.cache import Cache
+from arriero_operator.cache.store import Cache
 from arriero_operator.kube.protocol import MODELS, Object
 
 

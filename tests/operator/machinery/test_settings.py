@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from arriero_operator.settings_file import SettingsError, load, parse
+from arriero_operator.configuration.file import SettingsError, load, parse
 
 GOOD = """
 watchNamespaces: [team-a]

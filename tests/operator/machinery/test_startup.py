@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from arriero_api import crd, labels
-from arriero_operator.cache import CACHED
+from arriero_operator.cache.store import CACHED
+from arriero_operator.configuration.limits import Reads
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.errors import NotFound, Unavailable
 from arriero_operator.kube.protocol import Object
-from arriero_operator.limits import Reads
-from arriero_operator.startup import RIGHTS, StartupError, check_crd, check_rights, left_out, rights
+from arriero_operator.process.startup import RIGHTS, StartupError, check_crd, check_rights, left_out, rights
 from tests.support.virtual_time import run_virtual
 
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from arriero_operator import texts
-from arriero_operator.cache import Cache
+from arriero_operator.cache import texts
+from arriero_operator.cache.store import Cache
+from arriero_operator.cache.texts import Texts
 from arriero_operator.kube.parsing import parsed, without_managers, written
 from arriero_operator.kube.protocol import MODELS
-from arriero_operator.texts import Texts
 from tests.operator.machinery.objects import make
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from arriero_operator.limits import Reads
-from arriero_operator.startup import rights
+from arriero_operator.configuration.limits import Reads
+from arriero_operator.process.startup import rights
 from tests.support import used_rights
 from tests.support.used_rights import Account, collected, wrong
 

@@ -2,10 +2,10 @@
 
 import asyncio
 
-from arriero_operator.cache import CACHED
+from arriero_operator.cache.store import CACHED
 from arriero_operator.kube.paths import path_of
 from arriero_operator.kube.protocol import PODS, SERVICES, Kind
-from arriero_operator.watches import DEAF, Watches
+from arriero_operator.watching.watches import DEAF, Watches
 from tests.support.virtual_time import run_virtual
 
 

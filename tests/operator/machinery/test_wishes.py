@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from arriero_api import labels
-from arriero_operator.cache import Cache
-from arriero_operator.calm import CALM
-from arriero_operator.intake import Intake
-from arriero_operator.keys import Key
+from arriero_operator.cache.store import Cache
 from arriero_operator.kube.protocol import DEPLOYMENTS, MODELS, Object
-from arriero_operator.news import Expected
-from arriero_operator.queue import Queue, Result
+from arriero_operator.watching.intake import Intake
+from arriero_operator.watching.news import Expected
+from arriero_operator.work.calm import CALM
+from arriero_operator.work.keys import Key
+from arriero_operator.work.queue import Queue, Result
 from tests.operator.machinery.objects import make
 from tests.support.virtual_time import run_virtual
 

@@ -4,14 +4,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from arriero_api.contract import Failure, Phase, Progress, RuntimeStatus
-from arriero_operator.cache import prune
+from arriero_operator.cache.store import prune
 from arriero_operator.decide.situation import NameState, Situation
 from arriero_operator.diagnose.failures import failure
 from arriero_operator.diagnose.stage import Stage
-from arriero_operator.facts import Ended, PodFacts, pod_facts
 from arriero_operator.kube.protocol import PODS, Object
-from arriero_operator.lineage import Choice, Lineage
+from arriero_operator.pods.facts import Ended, PodFacts, pod_facts
 from arriero_operator.render.inputs import Inputs
+from arriero_operator.revisions.lineage import Choice, Lineage
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 NEW, OLD = "new", "old"

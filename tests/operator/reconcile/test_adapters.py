@@ -15,7 +15,6 @@ from arriero_api.contract import (
     RuntimeStatus,
 )
 from arriero_api.types import Spec
-from arriero_operator import revisions
 from arriero_operator.decide import adapters, claims, registered
 from arriero_operator.decide.claims import Loss
 from arriero_operator.decide.conditions import conditions
@@ -25,7 +24,8 @@ from arriero_operator.diagnose.failures import failure
 from arriero_operator.render import arguments
 from arriero_operator.render.children import Owner
 from arriero_operator.render.inputs import pod_inputs
-from arriero_operator.room import room_of
+from arriero_operator.revisions import records
+from arriero_operator.revisions.room import room_of
 from tests.conftest import MakeOperator
 from tests.operator.reconcile.made import START, chosen, ready, situation
 from tests.operator.reconcile.models import events, patch_spec, read, until
@@ -161,8 +161,8 @@ def test_the_capacity_is_of_the_revision_and_the_list_is_not() -> None:
 
 def test_the_room_of_a_revision_is_read_from_its_record() -> None:
     owner = Owner("team", "tiny", "uid")
-    with_room = revisions.wanted(owner, chosen(pod_inputs(spec(maxLoaded=5), GPU)), [], "1.0")
-    without = revisions.wanted(
+    with_room = records.wanted(owner, chosen(pod_inputs(spec(maxLoaded=5), GPU)), [], "1.0")
+    without = records.wanted(
         owner, chosen(pod_inputs(Spec.model_validate({"model": {"uri": "hf://org/tiny"}}), GPU)), [], "1.0"
     )
     assert room_of(with_room.record).adapters == 5

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from arriero_api.types import Service
-from arriero_operator.apply import Applier, ChildProblem, Leaving, Part
-from arriero_operator.cache import Cache
-from arriero_operator.cached_kube import CachedKube
+from arriero_operator.applying.apply import Applier, ChildProblem, Leaving, Part
+from arriero_operator.cache.kube import CachedKube
+from arriero_operator.cache.store import Cache
 from arriero_operator.kube.errors import Conflict, Forbidden, Invalid, KubeError, NotFound
 from arriero_operator.kube.protocol import MODELS, SERVICES, Kind, Object, Objects
 from arriero_operator.render import service

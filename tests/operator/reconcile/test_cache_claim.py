@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from arriero_api.spec.cache import ClaimTemplate
+from arriero_operator.planning.rollouts import claims_of
 from arriero_operator.render import names
 from arriero_operator.render.children import Owner
 from arriero_operator.render.claim import cache_claim
 from arriero_operator.render.template import pod_template
-from arriero_operator.rollouts import claims_of
 from tests.operator.reconcile.models import model, patch_spec, until
 from tests.operator.reconcile.pods import Pods
 from tests.operator.reconcile.test_render_fields import inputs

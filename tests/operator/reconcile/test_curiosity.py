@@ -6,14 +6,14 @@ import pytest
 
 from arriero_api.contract import NameKind, Phase, Registration, Registrations, RuntimeStatus
 from arriero_api.types import Spec
-from arriero_operator.curiosity import questions, requeue_after
 from arriero_operator.decide.plan import Plan
-from arriero_operator.facts import PodFacts, timestamp
-from arriero_operator.observed import Observed
-from arriero_operator.proofs import older
+from arriero_operator.observing.curiosity import questions, requeue_after
+from arriero_operator.observing.runtime_status import PATIENCE, RuntimeStatuses
+from arriero_operator.pods.facts import PodFacts, timestamp
+from arriero_operator.registrations.proofs import older
 from arriero_operator.render.children import Owner
-from arriero_operator.rounds import Round, Wanted
-from arriero_operator.runtime_status import PATIENCE, RuntimeStatuses
+from arriero_operator.rounds.observed import Observed
+from arriero_operator.rounds.round import Round, Wanted
 from tests.operator.reconcile.made import NEW, START, ready
 from tests.operator.reconcile.test_runtime_status import FakeRuntimes, answers
 from tests.support.kubectl import Object

@@ -7,12 +7,12 @@ import pytest
 from arriero_api.contract import Failure, NameKind, Registration
 from arriero_api.reasons import REASONS
 from arriero_api.types import Spec
+from arriero_operator.configuration.settings import Profile, Settings
 from arriero_operator.decide import acceptance, claims, registered
 from arriero_operator.decide.claims import Loss
 from arriero_operator.decide.plan import lost_names, plan
 from arriero_operator.render.children import Owner
-from arriero_operator.room import Room
-from arriero_operator.settings import Profile, Settings
+from arriero_operator.revisions.room import Room
 from tests.support.kubectl import Object
 
 SETTINGS = Settings((), "cpu", "", 4, {"cpu": Profile("cpu", "i"), "nvidia": Profile("nvidia", "i")})

@@ -11,7 +11,7 @@ from arriero_api.reasons import REASONS
 from arriero_operator.diagnose.failures import sentence
 from arriero_operator.diagnose.model import model_failure
 from arriero_operator.diagnose.stage import stage
-from arriero_operator.facts import PodFacts, Told
+from arriero_operator.pods.facts import PodFacts, Told
 from tests.operator.reconcile.made import NEW, NOT_FOUND, OLD, START, crash, loading, pod, ready, running, seen
 from tests.support.kubectl import Object
 

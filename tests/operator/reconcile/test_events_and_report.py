@@ -2,8 +2,8 @@
 
 import pytest
 
-from arriero_operator import events
 from arriero_operator.decide.report import calm
+from arriero_operator.reconcile import events
 from tests.support.kubectl import Object
 
 

@@ -10,7 +10,7 @@ from arriero_operator.decide import rollback
 from arriero_operator.decide.failed import KEPT, hold, surplus
 from arriero_operator.decide.turnover import Turnover
 from arriero_operator.diagnose.failures import failure
-from arriero_operator.facts import PodFacts
+from arriero_operator.pods.facts import PodFacts
 from tests.conftest import MakeOperator
 from tests.operator.reconcile.made import NEW, OLD, START, pod, ready, running
 from tests.operator.reconcile.models import events, model, read, until

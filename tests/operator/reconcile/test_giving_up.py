@@ -9,15 +9,15 @@ import pytest
 from arriero_api import labels
 from arriero_api.contract import Failure, Phase
 from arriero_api.types import Rollout, Spec
+from arriero_operator.configuration.settings import Profile
 from arriero_operator.decide.rollback import overdue, verdict
 from arriero_operator.decide.rollout import SETTLED
 from arriero_operator.decide.turnover import Turnover
 from arriero_operator.diagnose.failures import failure
-from arriero_operator.facts import PodFacts
+from arriero_operator.pods.facts import PodFacts
 from arriero_operator.render.children import Owner
 from arriero_operator.render.inputs import Inputs, pod_inputs
-from arriero_operator.revisions import Rejection, stillborn, wanted
-from arriero_operator.settings import Profile
+from arriero_operator.revisions.records import Rejection, stillborn, wanted
 from tests.operator.reconcile.made import KILLED, NEW, NOT_FOUND, OLD, START, chosen, loading, pod, ready, running
 from tests.operator.reconcile.test_rollout import deployment, old, quota, unplaced
 

@@ -7,12 +7,12 @@ import pytest
 
 from arriero_api import labels
 from arriero_api.types import Engine, Spec
-from arriero_operator import lineage, revisions
-from arriero_operator.limits import Changes
-from arriero_operator.lineage import Choice, Seen, Wish
+from arriero_operator.configuration.limits import Changes
+from arriero_operator.configuration.settings import Profile
 from arriero_operator.render.children import Owner
 from arriero_operator.render.inputs import Inputs, pod_inputs
-from arriero_operator.settings import Profile
+from arriero_operator.revisions import lineage, records
+from arriero_operator.revisions.lineage import Choice, Seen, Wish
 
 OWNER = Owner("team", "tiny", "uid")
 CPU = Profile("cpu", "runtime:1")
@@ -43,7 +43,7 @@ class World:
         """What is wanted now; it is stored and becomes the wanted one."""
         wish = Wish(SPEC, inputs(profile), retry, self.current, rolling, moved)
         found = lineage.choose(wish, Seen(contents, missing), self.stored, self.changes)
-        made = revisions.wanted(OWNER, found, self.stored, "1.0")
+        made = records.wanted(OWNER, found, self.stored, "1.0")
         self.stored = [one for one in self.stored if hash_of(one) != made.hash] + [made.record]
         self.current = made.hash
         return found

@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 
 from arriero_api import labels
-from arriero_operator.cache import Cache
-from arriero_operator.cached_kube import CachedKube
+from arriero_operator.cache.kube import CachedKube
+from arriero_operator.cache.store import Cache
 from arriero_operator.decide.plan import Plan
 from arriero_operator.decide.rollout import SURGE
-from arriero_operator.facts import timestamp
 from arriero_operator.kube.protocol import DEPLOYMENTS, PODS, Kind
-from arriero_operator.live_pods import LivePods
-from arriero_operator.observe import pods_of
-from arriero_operator.pod_events import PodEvents
-from arriero_operator.revisions import Revision
-from arriero_operator.rollouts import Rollouts
-from arriero_operator.rounds import Round
-from arriero_operator.runtime_status import RuntimeStatuses
+from arriero_operator.observing.live_pods import LivePods
+from arriero_operator.observing.observe import pods_of
+from arriero_operator.observing.pod_events import PodEvents
+from arriero_operator.observing.runtime_status import RuntimeStatuses
+from arriero_operator.planning.rollouts import Rollouts
+from arriero_operator.pods.facts import timestamp
+from arriero_operator.revisions.records import Revision
+from arriero_operator.rounds.round import Round
 from tests.operator.faults.conftest import SMALL, MakeBehind, behind, way
 from tests.operator.faults.test_api_server import Watches
 from tests.operator.machinery.objects import make

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from arriero_api import labels
-from arriero_operator.lost_revisions import applied, part
+from arriero_operator.applying.lost_revisions import applied, part
 from tests.conftest import MakeOperator
 from tests.operator.reconcile.models import model, patch_spec, until
 from tests.operator.reconcile.pods import Pods
@@ -16,7 +16,7 @@ from tests.support.kubectl import Kubectl, Object
 from tests.support.operator import operator_settings
 
 TUNED = ("-m", "tests.support.tuned_operator")
-OTHERWISE = json.dumps({"planner.VERSION": "99.0", "render.template._USER": 1234})
+OTHERWISE = json.dumps({"planning.planner.VERSION": "99.0", "render.template._USER": 1234})
 REPORT = {"references": "Report", "images": "Report"}
 
 

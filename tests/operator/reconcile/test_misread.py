@@ -5,18 +5,18 @@ from typing import Any
 import pytest
 
 from arriero_api.types import Spec
-from arriero_operator.cache import Cache
+from arriero_operator.cache.store import Cache
+from arriero_operator.configuration.settings import Profile, Settings
 from arriero_operator.kube.protocol import MODELS, REVISIONS
-from arriero_operator.misread import read
-from arriero_operator.observe import observe
-from arriero_operator.observed import Observed
-from arriero_operator.planner import Planner
-from arriero_operator.pod_events import PodEvents
-from arriero_operator.queue import TerminalError
+from arriero_operator.observing.misread import read
+from arriero_operator.observing.observe import observe
+from arriero_operator.observing.pod_events import PodEvents
+from arriero_operator.observing.runtime_status import RuntimeStatuses
+from arriero_operator.planning.planner import Planner
 from arriero_operator.render.children import Owner
-from arriero_operator.revisions import wanted
-from arriero_operator.runtime_status import RuntimeStatuses
-from arriero_operator.settings import Profile, Settings
+from arriero_operator.revisions.records import wanted
+from arriero_operator.rounds.observed import Observed
+from arriero_operator.work.queue import TerminalError
 from tests.operator.machinery.objects import make
 from tests.operator.reconcile.made import chosen
 from tests.operator.reconcile.test_render import inputs

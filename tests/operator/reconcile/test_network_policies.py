@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from arriero_api.types import Spec
-from arriero_operator.limits import Egress, NetworkRules
+from arriero_operator.configuration.limits import Egress, NetworkRules
 from arriero_operator.render.children import Owner
 from arriero_operator.render.networkpolicy import network_policy
 from tests.conftest import MakeOperator

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from arriero_operator.cache import Cache
-from arriero_operator.curiosity import WITHHELD
+from arriero_operator.cache.store import Cache
+from arriero_operator.configuration.settings import Profile, Settings
 from arriero_operator.kube.protocol import MODELS, Kind, Object
-from arriero_operator.news import Expected
-from arriero_operator.reconcile import Reconciler
-from arriero_operator.runtime_status import RuntimeStatuses
-from arriero_operator.settings import Profile, Settings
+from arriero_operator.observing.curiosity import WITHHELD
+from arriero_operator.observing.runtime_status import RuntimeStatuses
+from arriero_operator.reconcile.reconciler import Reconciler
+from arriero_operator.watching.news import Expected
 from tests.operator.machinery.objects import make
 from tests.operator.reconcile.test_runtime_status import FakeRuntimes
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from arriero_operator.facts import PodFacts, Told
 from arriero_operator.kube.errors import Unavailable
 from arriero_operator.kube.protocol import Kind, Object, Objects, Scope
-from arriero_operator.pod_events import AGAIN, PATIENCE, PodEvents, told
+from arriero_operator.observing.pod_events import AGAIN, PATIENCE, PodEvents, told
+from arriero_operator.pods.facts import PodFacts, Told
 from tests.conftest import MakeOperator
 from tests.operator.reconcile.machines import machine, operator_on
 from tests.operator.reconcile.made import OLD, START, pod, ready, running

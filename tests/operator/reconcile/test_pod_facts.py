@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from arriero_operator.cache import prune
+from arriero_operator.cache.store import prune
 from arriero_operator.diagnose.model import pod_failure
 from arriero_operator.diagnose.scheduling import waits_for
-from arriero_operator.facts import pod_facts
 from arriero_operator.kube.protocol import PODS
+from arriero_operator.pods.facts import pod_facts
 from tests.operator.reconcile.made import pod, seen
 from tests.support.kubectl import Object
 

@@ -6,10 +6,10 @@ import pytest
 
 from arriero_api import owned_pod
 from arriero_api.types import PodTemplate, Spec
+from arriero_operator.configuration.limits import Policy
+from arriero_operator.configuration.settings import Profile, Settings
 from arriero_operator.decide import acceptance
-from arriero_operator.limits import Policy
 from arriero_operator.render import podtemplate, template
-from arriero_operator.settings import Profile, Settings
 from tests.operator.reconcile.models import model, patch_spec, until
 from tests.operator.reconcile.pods import Pods
 from tests.support.eventually import eventually

@@ -16,19 +16,19 @@ from arriero_api.contract import (
     Registrations,
     RuntimeStatus,
 )
-from arriero_operator.cache import Cache
+from arriero_operator.cache.store import Cache
+from arriero_operator.configuration.settings import Profile, Settings
 from arriero_operator.decide import adapters
 from arriero_operator.decide.plan import Plan
-from arriero_operator.facts import timestamp
 from arriero_operator.kube.protocol import CONFIG_MAPS, PODS
-from arriero_operator.news import Expected
-from arriero_operator.observe import pods_of
-from arriero_operator.pod_events import PodEvents
-from arriero_operator.reconcile import Reconciler
+from arriero_operator.observing.observe import pods_of
+from arriero_operator.observing.pod_events import PodEvents
+from arriero_operator.observing.runtime_status import RuntimeStatuses
+from arriero_operator.pods.facts import timestamp
+from arriero_operator.reconcile.reconciler import Reconciler
 from arriero_operator.render import children
-from arriero_operator.rounds import Round, Wanted
-from arriero_operator.runtime_status import RuntimeStatuses
-from arriero_operator.settings import Profile, Settings
+from arriero_operator.rounds.round import Round, Wanted
+from arriero_operator.watching.news import Expected
 from tests.operator.machinery.objects import make
 from tests.operator.reconcile.made import NEW, OLD, START, ready
 from tests.operator.reconcile.test_curiosity import KEY, NAMES, a_round

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from arriero_api.types import Service
-from arriero_operator.apply import Applier, ChildProblem, Part
-from arriero_operator.cache import Cache
-from arriero_operator.cached_kube import CachedKube
+from arriero_operator.applying.apply import Applier, ChildProblem, Part
+from arriero_operator.cache.kube import CachedKube
+from arriero_operator.cache.store import Cache
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.protocol import DEPLOYMENTS, SERVICES, Kind, Object, Objects
 from arriero_operator.render import children, names, service

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from arriero_api import pod
 from arriero_api.contract import NameKind, Registration, Registrations
 from arriero_api.types import Cache, EmptyDirCache, Engine, EnvVar, Model, Resources, Service, Serving, Spec
-from arriero_operator import revisions
+from arriero_operator.configuration.settings import Profile
 from arriero_operator.render import arguments, children, names, service, template
 from arriero_operator.render.children import Owner
 from arriero_operator.render.inputs import Inputs, pod_inputs
-from arriero_operator.settings import Profile
+from arriero_operator.revisions import records
 from tests.operator.reconcile.made import chosen
 
 OWNER = Owner("team", "tiny", "uid-1")
@@ -197,19 +197,19 @@ def test_an_engine_switch_that_is_off_is_not_the_same_as_none() -> None:
 
 
 def test_a_stored_revision_is_applied_as_it_was_rendered() -> None:
-    first = revisions.wanted(OWNER, chosen(inputs()), [], "1.0")
+    first = records.wanted(OWNER, chosen(inputs()), [], "1.0")
     newer = Profile(**{name: getattr(GPU, name) for name in GPU.__slots__} | {"image": "runtime:2"})
-    again = revisions.wanted(OWNER, chosen(inputs(newer)), [first.record], "2.0")
+    again = records.wanted(OWNER, chosen(inputs(newer)), [first.record], "2.0")
     assert again.template == first.template
     assert again.record == first.record
-    other = revisions.wanted(OWNER, chosen(inputs(engine={"maxModelLen": 9})), [first.record], "2.0")
+    other = records.wanted(OWNER, chosen(inputs(engine={"maxModelLen": 9})), [first.record], "2.0")
     assert other.record["revision"] == 2
     assert other.record["data"]["operatorVersion"] == "2.0"
 
 
 def test_children_belong_to_the_model_and_block_no_deletion() -> None:
     content = Registrations((Registration("tiny", NameKind.MODEL),))
-    revision = revisions.wanted(OWNER, chosen(inputs()), [], "1.0")
+    revision = records.wanted(OWNER, chosen(inputs()), [], "1.0")
     for child in (
         service.service(OWNER, Service()),
         children.registrations(OWNER, "abc", content, "2026-01-01T00:00:00Z"),

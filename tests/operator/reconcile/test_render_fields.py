@@ -8,9 +8,9 @@ import pytest
 from arriero_api import pod
 from arriero_api.owned_flags import WRITTEN, flag_names, refused
 from arriero_api.types import Engine, EnvVar, Resources, Spec
+from arriero_operator.configuration.settings import Profile
 from arriero_operator.render import arguments, template
 from arriero_operator.render.inputs import Inputs, pod_inputs
-from arriero_operator.settings import Profile
 
 CPU = Profile(name="cpu", image="runtime:1", resources=Resources(limits={"memory": "8Gi"}))
 OLD = Profile(

@@ -5,15 +5,15 @@ from dataclasses import replace
 import pytest
 
 from arriero_api import labels
-from arriero_operator import revisions
-from arriero_operator.cache import Cache
-from arriero_operator.cached_kube import CachedKube
+from arriero_operator.applying.ensure import Children
+from arriero_operator.cache.kube import CachedKube
+from arriero_operator.cache.store import Cache
+from arriero_operator.configuration.settings import Profile, Settings
 from arriero_operator.decide.plan import Plan
-from arriero_operator.ensure import Children
-from arriero_operator.facts import timestamp
 from arriero_operator.kube.protocol import PODS, REVISIONS, Kind, Object
-from arriero_operator.registrations import LiveRegistrations
-from arriero_operator.settings import Profile, Settings
+from arriero_operator.pods.facts import timestamp
+from arriero_operator.registrations.live import LiveRegistrations
+from arriero_operator.revisions import records
 from tests.operator.machinery.objects import make
 from tests.operator.reconcile.made import START, chosen, pod
 from tests.operator.reconcile.test_curiosity import KEY, NAMES, a_round
@@ -44,7 +44,7 @@ class Server:
 async def test_a_revision_is_removed_by_what_its_pod_does_now_where_it(word: str, renewed: bool) -> None:
     wanted = inputs()
     now = a_round(pod(revision=wanted.hash), 60)
-    record = revisions.wanted(now.observed.owner, chosen(wanted), [], "1.0").record
+    record = records.wanted(now.observed.owner, chosen(wanted), [], "1.0").record
     record["metadata"] |= {"uid": "r", "resourceVersion": "1"}
     cache = Cache()
     cache.put(REVISIONS, record)

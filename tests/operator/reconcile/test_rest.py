@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from arriero_api.contract import Phase, RuntimeStatus
-from arriero_operator.intake import Intake
-from arriero_operator.keys import Key
 from arriero_operator.kube.protocol import DEPLOYMENTS, MODELS, PODS, Kind, Object
+from arriero_operator.watching.intake import Intake
+from arriero_operator.work.keys import Key
 from tests.operator.reconcile.test_silent_pods import World
 from tests.support.virtual_time import run_virtual
 

@@ -10,7 +10,7 @@ from arriero_api import labels
 from arriero_api.types import Rollout
 from arriero_operator.decide.rollout import AT_ONCE, SETTLED, SURGE, Method, method
 from arriero_operator.decide.turnover import Turnover
-from arriero_operator.facts import PodFacts, Told
+from arriero_operator.pods.facts import PodFacts, Told
 from tests.operator.reconcile.made import NEW, OLD, START, pod, ready, running, seen
 from tests.support.kubectl import Object
 

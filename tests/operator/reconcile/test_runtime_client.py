@@ -10,7 +10,7 @@ from aiohttp import web
 
 from arriero_api import pod
 from arriero_api.contract import ContractError, Phase, RuntimeStatus
-from arriero_operator.runtime_client import RuntimeClient
+from arriero_operator.observing.runtime_client import RuntimeClient
 from tests.support.eventually import eventually_async
 
 MANY = 120

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from arriero_api.contract import ContractError, Phase, RuntimeStatus
-from arriero_operator.runtime_status import RuntimeStatuses
+from arriero_operator.observing.runtime_status import RuntimeStatuses
 from tests.operator.reconcile.made import running
 from tests.support.eventually import eventually_async
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from arriero_api.contract import Shutdown
-from arriero_operator.cache import Cache
+from arriero_operator.cache.store import Cache
 from arriero_operator.kube.protocol import EVENTS, PODS, Kind, Object, Objects
+from arriero_operator.reconcile.farewells import LOOK_AGAIN, Farewells
 from arriero_operator.render import names
-from arriero_operator.shutdown import LOOK_AGAIN, Farewells
 from tests.support.unasked import Unasked
 
 KEY = ("team", "tiny")

@@ -14,17 +14,17 @@ import pytest
 
 from arriero_api import labels
 from arriero_api.contract import Phase, Progress, RuntimeStatus
-from arriero_operator.cache import Cache
-from arriero_operator.cached_kube import CachedKube
-from arriero_operator.facts import timestamp
-from arriero_operator.keys import Key
+from arriero_operator.cache.kube import CachedKube
+from arriero_operator.cache.store import Cache
+from arriero_operator.configuration.settings import Profile, Settings
 from arriero_operator.kube.errors import NotFound
 from arriero_operator.kube.protocol import MODELS, PODS, Kind, Object
-from arriero_operator.news import Expected
-from arriero_operator.queue import Queue, Result
-from arriero_operator.reconcile import Reconciler
-from arriero_operator.runtime_status import RuntimeStatuses
-from arriero_operator.settings import Profile, Settings
+from arriero_operator.observing.runtime_status import RuntimeStatuses
+from arriero_operator.pods.facts import timestamp
+from arriero_operator.reconcile.reconciler import Reconciler
+from arriero_operator.watching.news import Expected
+from arriero_operator.work.keys import Key
+from arriero_operator.work.queue import Queue, Result
 from tests.operator.machinery.objects import make
 from tests.operator.reconcile.made import START
 from tests.support.virtual_time import run_virtual

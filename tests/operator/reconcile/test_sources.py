@@ -16,19 +16,19 @@ from arriero_api.contract import (
     RuntimeStatus,
 )
 from arriero_api.types import Spec
-from arriero_operator import lineage, revisions
+from arriero_operator.configuration.limits import Changes
+from arriero_operator.configuration.settings import Profile, Settings
 from arriero_operator.decide import acceptance, adapters, pins, registered
 from arriero_operator.decide.claims import wanted_names
 from arriero_operator.decide.conditions import conditions
 from arriero_operator.diagnose.refusals import refused
-from arriero_operator.facts import PodFacts
-from arriero_operator.limits import Changes
-from arriero_operator.lineage import Seen, Wish
+from arriero_operator.pods.facts import PodFacts
 from arriero_operator.render.children import Owner
 from arriero_operator.render.inputs import Inputs, pod_inputs
 from arriero_operator.render.template import pod_template
-from arriero_operator.room import Room, room_of
-from arriero_operator.settings import Profile, Settings
+from arriero_operator.revisions import lineage, records
+from arriero_operator.revisions.lineage import Seen, Wish
+from arriero_operator.revisions.room import Room, room_of
 from tests.operator.reconcile.made import NEW, START, chosen, ready, situation
 from tests.operator.reconcile.models import patch_spec, until
 from tests.operator.reconcile.runtime import scripted_runtime
@@ -102,11 +102,11 @@ def choose(wanted: Spec, stored: list[dict[str, Any]], current: str = "") -> lin
 
 def test_another_secret_of_an_adapter_needs_new_pods_and_one_less_does_not() -> None:
     both = spec(adapters=[adapter("a", "one"), adapter("b", "two")])
-    first = revisions.wanted(OWNER, choose(both, []), [], "1.0")
+    first = records.wanted(OWNER, choose(both, []), [], "1.0")
     stored = [dict(first.record)]
     for fewer in (spec(adapters=[adapter("b", "two")]), spec(adapters=[])):
-        assert revisions.wanted(OWNER, choose(fewer, stored, first.hash), stored, "1.0").hash == first.hash
-    more = revisions.wanted(OWNER, choose(spec(adapters=[adapter("c", "three")]), stored, first.hash), stored, "1.0")
+        assert records.wanted(OWNER, choose(fewer, stored, first.hash), stored, "1.0").hash == first.hash
+    more = records.wanted(OWNER, choose(spec(adapters=[adapter("c", "three")]), stored, first.hash), stored, "1.0")
     assert more.hash != first.hash
     assert room_of(more.record).secrets == {"three"}
 
@@ -188,7 +188,7 @@ def test_a_secret_in_the_resource_or_the_profile_is_refused_without_its_value(na
 def test_the_revision_of_a_spec_without_credentials_is_what_it_was() -> None:
     inputs = pod_inputs(spec(), GPU)
     assert not mounted(inputs)
-    assert revisions.wanted(OWNER, chosen(inputs), [], "1.0").hash == inputs.hash
+    assert records.wanted(OWNER, chosen(inputs), [], "1.0").hash == inputs.hash
     assert inputs.hash == replace(inputs, credentials="", adapter_credentials=[]).hash
 
 

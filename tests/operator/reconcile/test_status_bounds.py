@@ -10,7 +10,7 @@ from arriero_api.status import Status
 from arriero_operator.decide.situation import NameState
 from arriero_operator.decide.status import Described, status
 from arriero_operator.diagnose.stage import Stage
-from arriero_operator.revisions import rejection_of
+from arriero_operator.revisions.records import rejection_of
 from tests.operator.reconcile.made import NEW, ready, running, situation
 
 NOW = "2026-01-01T12:00:00Z"

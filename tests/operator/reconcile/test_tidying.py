@@ -3,16 +3,16 @@
 import pytest
 
 from arriero_api import labels
-from arriero_operator import revisions
-from arriero_operator.cache import Cache
-from arriero_operator.cached_kube import CachedKube
+from arriero_operator.applying.ensure import Children
+from arriero_operator.cache.kube import CachedKube
+from arriero_operator.cache.store import Cache
+from arriero_operator.configuration.settings import Profile, Settings
 from arriero_operator.decide.plan import Plan
-from arriero_operator.ensure import Children
-from arriero_operator.facts import PodFacts
 from arriero_operator.kube.protocol import CONFIG_MAPS, PODS, REVISIONS, Kind, Object
-from arriero_operator.registrations import LiveRegistrations
-from arriero_operator.revisions import Revision
-from arriero_operator.settings import Profile, Settings
+from arriero_operator.pods.facts import PodFacts
+from arriero_operator.registrations.live import LiveRegistrations
+from arriero_operator.revisions import records
+from arriero_operator.revisions.records import Revision
 from tests.operator.machinery.objects import make
 from tests.operator.reconcile.made import pod, ready
 from tests.operator.reconcile.test_curiosity import KEY, NAMES, a_round
@@ -40,7 +40,7 @@ SURPLUS: dict[str, tuple[list[PodFacts], set[str], str]] = {
 @pytest.mark.parametrize(("pods", "keep", "gone"), SURPLUS.values(), ids=SURPLUS)
 def test_of_five_revisions_nobody_needs(pods: list[PodFacts], keep: set[str], gone: str) -> None:
     stored = [of(REVISIONS, one) for one in "abcde"] + [make(CONFIG_MAPS, "no-revision", 1, stem="tiny")]
-    found = revisions.surplus(stored, pods, {*keep, None})
+    found = records.surplus(stored, pods, {*keep, None})
     assert [one["metadata"]["labels"][labels.REVISION] for one in found] == list(gone)
 
 

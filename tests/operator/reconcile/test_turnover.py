@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from arriero_api import labels
-from arriero_operator import facts
+from arriero_operator.pods import facts
 from tests.cluster import ControlPlane
 from tests.conftest import MakeOperator
 from tests.operator.faults.test_replicas import leads

@@ -6,16 +6,16 @@ import pytest
 
 from arriero_api import labels
 from arriero_api.types import InferenceModel
-from arriero_operator.cache import Cache
-from arriero_operator.keys import Key
+from arriero_operator.cache.store import Cache
+from arriero_operator.configuration.limits import Changes
+from arriero_operator.configuration.settings import Profile, Settings
 from arriero_operator.kube.protocol import MODELS, REVISIONS
-from arriero_operator.limits import Changes
-from arriero_operator.lineage import Lineage
-from arriero_operator.observed import Observed
-from arriero_operator.planner import Planner
+from arriero_operator.planning.planner import Planner
 from arriero_operator.render import names
 from arriero_operator.render.children import Owner
-from arriero_operator.settings import Profile, Settings
+from arriero_operator.revisions.lineage import Lineage
+from arriero_operator.rounds.observed import Observed
+from arriero_operator.work.keys import Key
 from tests.operator.machinery.objects import make
 from tests.support.kubectl import Object
 

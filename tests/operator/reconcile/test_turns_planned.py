@@ -7,16 +7,16 @@ import pytest
 
 from arriero_api import pod
 from arriero_api.types import InferenceModel
-from arriero_operator.cache import Cache
+from arriero_operator.cache.store import Cache
+from arriero_operator.configuration.limits import Changes
+from arriero_operator.configuration.settings import Profile, Settings
 from arriero_operator.decide.plan import Plan
-from arriero_operator.keys import Key
 from arriero_operator.kube.protocol import MODELS, REVISIONS, Object
-from arriero_operator.limits import Changes
-from arriero_operator.lineage import Lineage, lineage_of
-from arriero_operator.observed import Observed
-from arriero_operator.planner import Planner
+from arriero_operator.planning.planner import Planner
 from arriero_operator.render.children import Owner
-from arriero_operator.settings import Profile, Settings
+from arriero_operator.revisions.lineage import Lineage, lineage_of
+from arriero_operator.rounds.observed import Observed
+from arriero_operator.work.keys import Key
 from tests.operator.machinery.objects import make
 
 BEFORE = Settings(

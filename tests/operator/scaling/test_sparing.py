@@ -4,7 +4,7 @@ import pytest
 
 from arriero_api.contract import Phase
 from arriero_operator.decide.sparing import costs
-from arriero_operator.facts import PodFacts
+from arriero_operator.pods.facts import PodFacts
 from tests.operator.reconcile.made import loading, pod, ready, running
 
 FAR = running("far", status=loading(Phase.LOADING, 5))

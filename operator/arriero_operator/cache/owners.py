@@ -1,0 +1,34 @@
+"""Which InferenceModel, and so which operator, an object belongs to."""
+
+from arriero_api import labels
+from arriero_operator.kube.protocol import MODELS, Kind, Object
+from arriero_operator.work.keys import Key
+
+
+def key_of(kind: Kind, obj: Object) -> Key | None:
+    """The model's own key, or that of a child's model: by annotation, else by the controlling owner; None: nobody's."""
+    metadata = obj["metadata"]
+    namespace = metadata["namespace"]
+    if kind is MODELS:
+        return (namespace, metadata["name"])
+    if name := metadata.get("annotations", {}).get(labels.OWNER):
+        return (namespace, name)
+    for owner in metadata.get("ownerReferences", ()):
+        group = owner["apiVersion"].partition("/")[0]
+        if owner.get("controller") and owner["kind"] == labels.KIND and group == labels.GROUP:
+            return (namespace, owner["name"])
+    return None
+
+
+def class_of(kind: Kind, obj: Object) -> str:
+    """The class of the operator that the object is for: spec.operatorClass of a model, a label of its children."""
+    if kind is MODELS:
+        return str(obj.get("spec", {}).get("operatorClass") or labels.DEFAULT_CLASS)
+    return str(obj["metadata"].get("labels", {}).get(labels.OPERATOR_CLASS) or labels.DEFAULT_CLASS)
+
+
+def selector(operator_class: str) -> str:
+    """Label selector of the children of all models of that class."""
+    label = labels.OPERATOR_CLASS
+    mine = f"!{label}" if operator_class == labels.DEFAULT_CLASS else f"{label}={operator_class}"
+    return f"{labels.MANAGED_BY}={labels.MANAGED_BY_VALUE},{mine}"

@@ -1,0 +1,1 @@
+"""What is there: a model and its pods, from the cache, and by asking those who know more."""

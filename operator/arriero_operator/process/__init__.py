@@ -1,0 +1,1 @@
+"""The process around the reconciles: its command line, who leads, its start-up checks, probes, metrics and logs."""
