@@ -156,7 +156,7 @@ class Reconciler:
         self._planner.forget(key)
         self._heard.forget(key)
         self._hesitation.passed(key)
-        return Result(again)
+        return Result(again, gone=again is None)
 
     async def _ask(self, now: Round) -> float | None:
         """Ask the runtimes that somebody waits for, and Events of pods that wait, and take it into what was observed.

@@ -29,9 +29,11 @@ LONGEST_RUN: Final = 90.0
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A reconcile that succeeded. `requeue_after` is in seconds; None: not before the next change."""
+    """A reconcile that succeeded. `requeue_after` is in seconds; None: not before the next change. `gone`: nothing is
+    left of what the key stands for."""
 
     requeue_after: float | None = None
+    gone: bool = False
 
 
 class TerminalError(Exception):
@@ -240,6 +242,8 @@ class Queue:
         self._settle(key, outcome, seconds)
         del self._running[key]
         self._slots.end(key, seconds)
+        if isinstance(outcome, Result) and outcome.gone:
+            self._slots.forget(key)
         self._calm.begin(key, asyncio.get_running_loop().time())
         for routine, due in self._again.pop(key, {}).items():
             self._place(key, due, routine)

@@ -91,3 +91,7 @@ class Slots:
             self._slow.add(key)
         else:
             self._slow.discard(key)
+
+    def forget(self, key: Key) -> None:
+        """Nothing is left of it: one that comes under its name is not known."""
+        self._slow.discard(key)

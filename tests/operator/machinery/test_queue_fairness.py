@@ -20,10 +20,14 @@ def many(count: int, name: str = "slow") -> list[Key]:
 
 
 class Work:
-    """A reconcile that takes as long as `seconds` says for the key's namespace, else no time."""
+    """A reconcile that takes as long as `seconds` says for the key's namespace, else no time.
+
+    `gone`: nothing is left of any key afterwards.
+    """
 
     def __init__(self, **seconds: float) -> None:
         self.seconds = seconds
+        self.gone = False
         self.began: list[tuple[Key, float]] = []
         self.at_once: dict[str, int] = {}
         self.most_at_once: dict[str, int] = {}
@@ -37,7 +41,7 @@ class Work:
             await asyncio.sleep(self.seconds.get(name, 0))
         finally:
             self.at_once[name] -= 1
-        return Result()
+        return Result(gone=self.gone)
 
     def reconciled(self, outcome: str, seconds: float) -> None:
         """Not counted."""
@@ -219,6 +223,22 @@ def test_a_model_that_was_slow_is_among_the_others_again_once_it_is_quick() -> N
 
     play(work, script)
     assert len(work.began) == 300
+
+
+def test_what_comes_under_the_name_of_a_slow_model_that_is_gone_is_not_taken_for_slow() -> None:
+    work, count = Work(slow=30), SHARE + WORKERS
+
+    async def script(queue: Queue) -> None:
+        for gone in (False, True, False):
+            work.gone = gone
+            work.most_at_once.clear()
+            for key in many(count):
+                queue.add(key)
+            await asyncio.sleep(100)
+            assert work.most_at_once["slow"] == (SHARE if gone else count)
+
+    play(work, script)
+    assert len(work.began) == 3 * count
 
 
 def test_a_change_does_not_wait_for_thousands_that_are_only_looked_at_once_more() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from arriero_api import labels
 from arriero_api.contract import Phase, RuntimeStatus
 from arriero_operator.kube.protocol import DEPLOYMENTS, MODELS, PODS, Kind, Object
 from arriero_operator.watching.intake import Intake
@@ -112,6 +113,21 @@ def test_a_status_that_was_changed_by_somebody_else_wakes_the_model() -> None:
         world.store.put(MODELS, {"metadata": world._place, "status": {"readyReplicas": 7}})
         world.see()
         assert world.woken == [world.key]
+
+    _in(Watched, play)
+
+
+def test_nothing_is_left_of_a_deleted_model_once_its_pods_have_ended() -> None:
+    async def play(world: Watched) -> None:
+        key = await world.model("m", IP)
+        owned = {"namespace": "team", "name": "m-pod", "annotations": {labels.OWNER: "m"}}
+        world.cache.put(PODS, world.store.put(PODS, {"metadata": owned}))
+        assert not (await world._reconcile(key)).gone
+        for kind, name, left in ((MODELS, "m", True), (PODS, "m-pod", False)):
+            found = world.cache.get(kind, "team", name)
+            assert found is not None
+            world.cache.drop(kind, "team", name, found["metadata"]["uid"])
+            assert (await world._reconcile(key)).gone is not left
 
     _in(Watched, play)
 
