@@ -112,6 +112,7 @@ class Children:
     def forget(self, key: Key) -> None:
         """The model is gone."""
         self._applier.forget(*key)
+        self._lost.forget(key)
         self._waited.pop(key, None)
 
     async def _all(self, now: Round, revision: Revision, applied: Revision, found: Obstacles) -> None:

@@ -1,4 +1,6 @@
-"""A revision whose ControllerRevision was deleted by hand is had back from the Deployment that has its template.
+"""A revision whose ControllerRevision was deleted by hand is had back.
+
+From the Deployment, where that has its template; of one that served before as the record was last seen.
 
 Rendered anew it would be what this operator and today's profile make of it, so that pods would be replaced; and of a
 spec that is refused nothing can be rendered, so that nothing would be kept right.
@@ -18,22 +20,36 @@ from arriero_operator.render import children
 from arriero_operator.revisions import records
 from arriero_operator.rounds.observed import Observed
 from arriero_operator.rounds.round import belongs
+from arriero_operator.work.keys import Key
 
 
 class LostRevisions:
-    """Stores again what the Deployment still knows."""
+    """Stores again what the Deployment still knows, and what was seen of the revision to go back to."""
 
     def __init__(self, kube: Kube, cache: Cache, applier: Applier, operator: str) -> None:
         self._kube = kube
         self._cache = cache
         self._applier = applier
         self._operator = operator
+        self._seen: dict[Key, dict[str, Object]] = {}
+        """Records that nothing else tells of, by model and hash; of a model at rest none."""
 
     async def regain(self, observed: Observed) -> None:
-        """Where the Deployment's revision is one that the status tells of, and is not stored. Raises KubeError."""
-        lost = self._lost(observed)
-        if not lost:
-            return
+        """Those that the status tells of and that are not stored. Raises KubeError."""
+        found = deployment_of(self._cache, observed)
+        current = _revision(found) if found is not None else ""
+        stored = {records.hash_of(one): one for one in revisions_of(self._cache, observed)}
+        said = observed.before.get("model") or {}
+        served = {str(said[one]) for one in ("serving", "lastGood") if said.get(one)}
+        if current not in stored and current in {*served, said.get("wanted")}:
+            await self._of_deployment(observed, current)
+        await self._as_seen(observed, served - {current}, stored)
+
+    def forget(self, key: Key) -> None:
+        """The model is gone."""
+        self._seen.pop(key, None)
+
+    async def _of_deployment(self, observed: Observed, lost: str) -> None:
         try:
             live = await self._kube.get(DEPLOYMENTS, observed.key[0], observed.stem)
         except NotFound:
@@ -45,20 +61,24 @@ class LostRevisions:
         record = children.controller_revision(observed.owner, lost, template, number, self._operator)
         said = (live["metadata"].get("annotations") or {}).get(labels.INPUTS)
         record["metadata"]["annotations"] |= {labels.INPUTS: said} if said else {}
+        await self._store(observed, record)
+
+    async def _as_seen(self, observed: Observed, needed: set[str], stored: Mapping[str, Object]) -> None:
+        """The Deployment is at another: when its pods fail, it goes back to one of these."""
+        before = self._seen.pop(observed.key, {})
+        seen = {one: found for one in needed if (found := stored.get(one) or before.get(one)) is not None}
+        if seen:
+            self._seen[observed.key] = seen
+        for lost in sorted(seen.keys() - stored.keys()):
+            known = records.recorded(observed.owner, [seen[lost]], lost, self._operator)
+            if known is not None and belongs(seen[lost], observed.owner):
+                await self._store(observed, known.record)
+
+    async def _store(self, observed: Observed, record: Object) -> None:
         try:
             await self._applier.ensure(observed.owner, REVISIONS, [Part(labels.MANAGER, record)])
         except (ChildProblem, Leaving):
             return  # nothing is rolled without a record: what hinders it is told where one is to be made
-
-    def _lost(self, observed: Observed) -> str:
-        """The hash of the revision; empty where there is none, as usual."""
-        found = deployment_of(self._cache, observed)
-        revision = _revision(found) if found is not None else ""
-        stored = (records.hash_of(one) for one in revisions_of(self._cache, observed))
-        if not revision or revision in stored:
-            return ""
-        said = observed.before.get("model") or {}
-        return revision if revision in (said.get("wanted"), said.get("serving"), said.get("lastGood")) else ""
 
 
 def applied(live: Object) -> Object | None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from arriero_api.contract import Failure
 from arriero_operator.cache.store import Cache
 from arriero_operator.decide import adapters, registered
 from arriero_operator.decide.conditions import SCHEDULING
@@ -26,7 +27,7 @@ def assess(cache: Cache, now: Round) -> Situation:
     if failure is not None and now.hold is not None:
         words = f"{failure.message}; the next pod is made at {facts.timestamp(now.hold.until)}"
         failure = replace(failure, message=words)
-    failure = failure or now.overdue
+    failure = _without_return(now, failure or now.overdue)
     return Situation(
         generation=observed.model["metadata"]["generation"],
         replicas=observed.spec.replicas,
@@ -46,6 +47,14 @@ def assess(cache: Cache, now: Round) -> Situation:
         paused=observed.spec.paused,
         turnover=(now.method.reason, now.method.message),
     )
+
+
+def _without_return(now: Round, failure: Failure | None) -> Failure | None:
+    """The failure; that there is no going back for it, where the record of the last good revision was deleted."""
+    good = (now.observed.before.get("model") or {}).get("lastGood") or now.wanted
+    if failure is None or good == now.wanted or now.plan.good is not None or not now.observed.spec.rollout.rollback:
+        return failure
+    return replace(failure, message=f"{failure.message}; no going back to revision {good}: its record was deleted")
 
 
 def _names(now: Round, pods: Sequence[PodFacts]) -> list[NameState]:

@@ -120,6 +120,46 @@ def test_a_retry_that_fails_again_is_given_up_again_and_told_again(
     rolled_back(kubectl, pods, old)
 
 
+def record(kubectl: Kubectl, of: Object) -> Object:
+    """The ControllerRevision of the pod's revision."""
+    return kubectl.only("controllerrevision", f"arriero.dev/revision={revision(of)}")
+
+
+def test_a_rollout_goes_back_although_somebody_has_deleted_the_record_of_the_last_good_revision(
+    kubectl: Kubectl, operator: MakeOperator, two: str
+) -> None:
+    operator_on(operator, kubectl, two)
+    pods = serve(kubectl)
+    (old,) = pods.live()
+    patch_spec(kubectl, "tiny", OTHER)
+    new, before = new_pod(pods, old), record(kubectl, old)
+    kubectl.run("delete", "controllerrevision", before["metadata"]["name"])
+    eventually(lambda: record(kubectl, old)["metadata"]["uid"] != before["metadata"]["uid"])
+    assert record(kubectl, old)["data"] == before["data"]
+    pods.waiting(new, "CrashLoopBackOff", "back-off", END)
+    rolled_back(kubectl, pods, old)
+
+
+def test_a_failure_tells_that_there_is_no_going_back_where_nobody_knows_the_last_good_revision_any_more(
+    kubectl: Kubectl, operator: MakeOperator, two: str
+) -> None:
+    process = operator_on(operator, kubectl, two)
+    pods = serve(kubectl)
+    (old,) = pods.live()
+    patch_spec(kubectl, "tiny", OTHER)
+    new = new_pod(pods, old)
+    process.kill()
+    kubectl.run("delete", "controllerrevision", record(kubectl, old)["metadata"]["name"])
+    operator_on(operator, kubectl, two, "operator-1")
+    pods.waiting(new, "CrashLoopBackOff", "back-off", END)
+    found = until(kubectl, "tiny", "Ready", "False", "ModelNotFound")
+    assert f"no going back to revision {revision(old)}: its record was deleted" in found["message"]
+    until(kubectl, "tiny", "Available", "True")
+    patch_spec(kubectl, "tiny", {"model": {"uri": "hf://org/tiny"}})
+    until(kubectl, "tiny", "Ready", "True", "Ready")
+    assert [pod["metadata"]["uid"] for pod in pods.live()] == [old["metadata"]["uid"]]
+
+
 def test_going_back_by_hand_ends_the_matter(kubectl: Kubectl, operator: MakeOperator, two: str) -> None:
     operator_on(operator, kubectl, two)
     pods = serve(kubectl)
