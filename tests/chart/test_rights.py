@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from arriero_operator.configuration.limits import Reads
-from arriero_operator.process.startup import rights
+from arriero_operator.process.rights import rights
 from tests.chart.rendering import NAMESPACE, Rendered, render
 
 Rule = dict[str, Any]

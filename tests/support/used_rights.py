@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from arriero_operator.configuration.limits import Reads
-from arriero_operator.process.startup import Right, rights
+from arriero_operator.process.rights import Right, rights
 from tests.support.audit import AuditLog, Request
 
 Used = set[tuple[str, str, str]]

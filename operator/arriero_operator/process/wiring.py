@@ -19,10 +19,11 @@ from arriero_operator.kube.credentials import Credentials
 from arriero_operator.kube.errors import Throttled, Unavailable
 from arriero_operator.kube.protocol import MODELS, Kube
 from arriero_operator.process import metrics
+from arriero_operator.process.crd import check_crd
 from arriero_operator.process.lease import Lease
 from arriero_operator.process.metrics import Metrics
 from arriero_operator.process.probes import Probes
-from arriero_operator.process.startup import check_crd, check_rights, left_out, rights
+from arriero_operator.process.rights import check_rights, left_out, rights
 from arriero_operator.watching.children import follow
 from arriero_operator.watching.intake import Intake
 from arriero_operator.watching.news import Expected

@@ -2,7 +2,7 @@
 
 import pytest
 
-from arriero_operator.process.startup import rights
+from arriero_operator.process.rights import rights
 from tests.cluster import ControlPlane
 from tests.operator.faults.conftest import MakeBehind, serve
 from tests.operator.faults.test_api_server import Watches

@@ -12,7 +12,9 @@ from arriero_operator.configuration.limits import Reads
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.errors import NotFound, Unavailable
 from arriero_operator.kube.protocol import Object
-from arriero_operator.process.startup import RIGHTS, StartupError, check_crd, check_rights, left_out, rights
+from arriero_operator.process.crd import check_crd
+from arriero_operator.process.errors import StartupError
+from arriero_operator.process.rights import RIGHTS, check_rights, left_out, rights
 from tests.support.virtual_time import run_virtual
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from arriero_operator.configuration.limits import Reads
-from arriero_operator.process.startup import rights
+from arriero_operator.process.rights import rights
 from tests.support import used_rights
 from tests.support.used_rights import Account, collected, wrong
 

@@ -1,13 +1,11 @@
-"""Checks before anything is watched: every right that is used, and a CRD that knows every field that is written."""
+"""Every right that the operator uses, and whether it has it."""
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Final
 
-from arriero_api import crd, labels
 from arriero_operator.configuration.limits import Reads
-from arriero_operator.kube.errors import KubeError, NotFound, Throttled, Unavailable
+from arriero_operator.kube.errors import KubeError, Throttled, Unavailable
 from arriero_operator.kube.protocol import (
     BUDGETS,
     CLAIMS,
@@ -28,6 +26,7 @@ from arriero_operator.kube.protocol import (
     Kube,
     Object,
 )
+from arriero_operator.process.errors import StartupError
 
 _NOTHING_MORE: Final = Reads()
 _WATCH: Final = ("get", "list", "watch")
@@ -57,23 +56,7 @@ LEASE_RIGHTS: Final = ((LEASES, "", ("get", "create", "patch")),)
 """What is used in the operator's own namespace."""
 
 _REVIEWS: Final = Kind("authorization.k8s.io/v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews")
-PATIENCE: Final = 15.0
-"""Seconds."""
-_PAUSE: Final = 1.0
 _AT_ONCE: Final = 8
-_OPENAPI: Final = f"/openapi/v3/apis/{labels.API_VERSION}"
-_INSTALL: Final = "install or upgrade the chart, or apply its CRD with kubectl apply --server-side"
-
-
-class StartupError(Exception):
-    """The operator cannot work here; the text is one line with cause and remedy."""
-
-
-class Documents(Protocol):
-    """Reads JSON documents of the API server by path."""
-
-    async def read(self, path: str) -> Object:
-        """Raises the errors of `kube.errors`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,37 +118,6 @@ async def check_rights(kube: Kube, needed: list[Right]) -> None:
         raise StartupError(f"the operator may not: {'; '.join(missing)}: grant it as the chart's roles do")
 
 
-async def check_crd(documents: Documents, patience: float = PATIENCE) -> None:
-    """Raises StartupError when the served InferenceModel is absent or lacks a field of this version.
-
-    Unavailable and Throttled are raised as they are. A CRD that was just installed is published with a delay: it is
-    looked for again for `patience` seconds.
-    """
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + patience
-    while problem := await _problem(documents):
-        if loop.time() >= deadline:
-            raise StartupError(problem)
-        await asyncio.sleep(_PAUSE)
-
-
-async def _problem(documents: Documents) -> str:
-    """What is wrong with the served resource; empty: nothing. Raises StartupError when it cannot be known."""
-    try:
-        document = await documents.read(_OPENAPI)
-    except NotFound:
-        return f"the API server has no {labels.KIND} of {labels.API_VERSION}: {_INSTALL}"
-    except (Unavailable, Throttled):
-        raise
-    except KubeError as error:
-        raise StartupError(f"the CRD cannot be checked: {error}") from error
-    served = _served_schema(document)
-    wanted = crd.definition()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
-    if lacking := sorted(_lacking(wanted, served, "")):
-        return f"the CRD of {labels.KIND} is of another version, it lacks {', '.join(lacking)}: {_INSTALL}"
-    return ""
-
-
 def _review(right: Right) -> Object:
     attributes = {
         "namespace": right.namespace,
@@ -179,24 +131,3 @@ def _review(right: Right) -> Object:
         "kind": _REVIEWS.kind,
         "spec": {"resourceAttributes": {key: value for key, value in attributes.items() if value}},
     }
-
-
-def _served_schema(document: Object) -> dict[str, Any]:
-    """The schema of the InferenceModel in an OpenAPI v3 document; empty when there is none."""
-    kind = {"group": labels.GROUP, "version": labels.VERSION, "kind": labels.KIND}
-    for schema in document.get("components", {}).get("schemas", {}).values():
-        if kind in schema.get("x-kubernetes-group-version-kind", ()):
-            return dict(schema)
-    return {}
-
-
-def _lacking(wanted: dict[str, Any], served: dict[str, Any], path: str) -> Iterator[str]:
-    """Paths of the topmost properties of `wanted` that `served` does not have."""
-    for name, inner in wanted.get("properties", {}).items():
-        found = served.get("properties", {}).get(name)
-        if found is None:
-            yield f"{path}{name}"
-        else:
-            yield from _lacking(inner, found, f"{path}{name}.")
-    if "items" in wanted:
-        yield from _lacking(wanted["items"], served.get("items", {}), path)
