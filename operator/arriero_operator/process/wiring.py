@@ -30,7 +30,8 @@ from arriero_operator.watching.news import Expected
 from arriero_operator.watching.resync import Resync
 from arriero_operator.watching.watches import Watches
 from arriero_operator.work.keys import Key
-from arriero_operator.work.queue import Queue, Reconcile
+from arriero_operator.work.queue import Queue
+from arriero_operator.work.reconcile import Reconcile
 
 _log = logging.getLogger(__name__)
 

@@ -10,41 +10,20 @@ once more, of which there may be thousands, nor for reconciles that wait (`slots
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from typing import Final, Protocol
 
+from arriero_operator.work.backoff import Backoff
 from arriero_operator.work.calm import Calm
 from arriero_operator.work.keys import Key
 from arriero_operator.work.lines import Waiting
+from arriero_operator.work.reconcile import Reconcile, Result, TerminalError
 from arriero_operator.work.slots import Slots
 
 _log = logging.getLogger(__name__)
 
-BACKOFF_FIRST: Final = 0.5
-BACKOFF_CAP: Final = 300.0
 LONGEST_RUN: Final = 90.0
 """Seconds after which a reconcile is given up and tried again: requests to an API server that is away wait longer."""
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """A reconcile that succeeded. `requeue_after` is in seconds; None: not before the next change. `gone`: nothing is
-    left of what the key stands for."""
-
-    requeue_after: float | None = None
-    gone: bool = False
-
-
-class TerminalError(Exception):
-    """Trying again is of no use before the next change."""
-
-
-Reconcile = Callable[[Key], Awaitable[Result]]
-"""Brings one key's world into its wanted state. Any exception but TerminalError leads to another try.
-
-One with an attribute `retry_after` (seconds) is not followed by another try before that time, whatever changes.
-"""
 
 
 class Enqueue(Protocol):
@@ -74,7 +53,6 @@ class Queue:
     ) -> None:
         self._reconcile = reconcile
         self._observer = observer
-        self._jitter = jitter
         self._longest = longest
         self._slots = Slots(workers, lambda: asyncio.get_running_loop().time())
         self._waiting = Waiting(self._slots)
@@ -83,10 +61,9 @@ class Queue:
         self._stirred: dict[Key, dict[bool, float]] = {}
         """Since when watches have told something of keys that are being reconciled, by the same."""
         self._calm = Calm()
-        self._not_before: dict[Key, float] = {}
+        self._backoff = Backoff(jitter)
         self._running: dict[Key, float] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._failures: dict[Key, int] = {}
         self._look: asyncio.Handle | None = None
         """That it is about to be looked who may begin."""
         self._alarm: asyncio.TimerHandle | None = None
@@ -100,7 +77,7 @@ class Queue:
         Later only where its last try has failed a moment ago, or with an error that asked for more time. `routine`: it
         is only to be looked at once more, which any change may overtake.
         """
-        due = max(asyncio.get_running_loop().time() + after, self._not_before.get(key, 0.0))
+        due = max(asyncio.get_running_loop().time() + after, self._backoff.until(key))
         if key not in self._running:
             self._place(key, due, routine)
             return
@@ -114,7 +91,7 @@ class Queue:
         if key in self._running:
             self._stirred.setdefault(key, {}).setdefault(routine, now)
         else:
-            self._place(key, max(now, self._not_before.get(key, 0.0), self._calm.until(key)), routine)
+            self._place(key, max(now, self._backoff.until(key), self._calm.until(key)), routine)
 
     async def run(self) -> None:
         """Work until cancelled; reconciles that are under way are then cancelled and awaited."""
@@ -168,7 +145,7 @@ class Queue:
         """The next key that is due and for which there is a slot."""
         key = self._waiting.take(asyncio.get_running_loop().time())
         if key is not None:
-            self._not_before.pop(key, None)
+            self._backoff.begin(key)
         return key
 
     def _changed(self) -> None:
@@ -252,24 +229,24 @@ class Queue:
 
     def _settle(self, key: Key, outcome: Result | Exception, seconds: float) -> None:
         """The one place that decides what follows a reconcile."""
-        fields = {"namespace": key[0], "model": key[1]}
+        fields, now = {"namespace": key[0], "model": key[1]}, asyncio.get_running_loop().time()
         match outcome:
             case Result(requeue_after=None):
                 word = "success"
-                self._failures.pop(key, None)
+                self._backoff.over(key)
             case Result(requeue_after=float() | int() as after):
                 word = "requeue"
-                self._failures.pop(key, None)
+                self._backoff.over(key)
                 self.add(key, after)
             case TerminalError():
                 word = "terminal"
-                self._failures.pop(key, None)
+                self._backoff.over(key)
                 _log.warning("Reconcile gave up until the next change", extra={**fields, "error": str(outcome)})
             case _:
                 word = "error"
-                asked = getattr(outcome, "retry_after", 0.0)
-                after = max(self._backoff(key), asked)
-                self._hold(key, max(asked, min(after, BACKOFF_FIRST)))
+                after = self._backoff.failed(key, now, asked=getattr(outcome, "retry_after", 0.0))
+                until = self._backoff.until(key)  # also for what was asked for while it ran
+                self._again[key] = {one: max(due, until) for one, due in self._again.get(key, {}).items()}
                 _log.error(
                     "Reconcile failed",
                     extra={**fields, "error": str(outcome), "retry_in": round(after, 1)},
@@ -277,15 +254,3 @@ class Queue:
                 )
                 self.add(key, after)
         self._observer.reconciled(word, seconds)
-
-    def _hold(self, key: Key, seconds: float) -> None:
-        """Nothing runs the key before, neither what was asked for while it ran."""
-        until = self._not_before[key] = asyncio.get_running_loop().time() + seconds
-        self._again[key] = {routine: max(due, until) for routine, due in self._again.get(key, {}).items()}
-
-    def _backoff(self, key: Key) -> float:
-        """Seconds until the next try: doubled with each failure up to the cap, then between half and all of it."""
-        failures = self._failures.get(key, 0)
-        self._failures[key] = failures + 1
-        delay: float = min(BACKOFF_CAP, BACKOFF_FIRST * 2 ** min(failures, 20))
-        return delay * (0.5 + 0.5 * self._jitter())

@@ -8,9 +8,11 @@ import pytest
 
 from arriero_operator.kube.errors import Throttled
 from arriero_operator.process.wiring import STUCK
+from arriero_operator.work.backoff import BACKOFF_CAP
 from arriero_operator.work.calm import CALM
 from arriero_operator.work.keys import Key
-from arriero_operator.work.queue import BACKOFF_CAP, LONGEST_RUN, Queue, Result, TerminalError
+from arriero_operator.work.queue import LONGEST_RUN, Queue
+from arriero_operator.work.reconcile import Result, TerminalError
 from tests.support.virtual_time import run_virtual
 
 A: Key = ("team", "a")

@@ -12,7 +12,8 @@ from arriero_operator.watching.intake import Intake
 from arriero_operator.watching.news import Expected
 from arriero_operator.work.calm import CALM
 from arriero_operator.work.keys import Key
-from arriero_operator.work.queue import Queue, Result
+from arriero_operator.work.queue import Queue
+from arriero_operator.work.reconcile import Result
 from tests.operator.machinery.objects import make
 from tests.support.virtual_time import run_virtual
 
