@@ -5,7 +5,8 @@ from urllib.parse import urlsplit
 
 from arriero_api import labels
 from arriero_api.types import Service
-from arriero_operator.applying.apply import Applier, Part
+from arriero_operator.applying.apply import Applier
+from arriero_operator.applying.parts import Part
 from arriero_operator.cache.store import Cache
 from arriero_operator.configuration.settings import Settings
 from arriero_operator.kube.protocol import POLICIES, SERVICES

@@ -4,17 +4,15 @@ What was applied is remembered with how the object looked right after; an object
 An operator that starts anew reads it off the object. Objects of others are left alone.
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
 from typing import Any, Final
 
 from arriero_api import labels
-from arriero_api.contract import Failure
 from arriero_operator.applying import marks
+from arriero_operator.applying.ownership import ChildProblem, Leaving, check
+from arriero_operator.applying.parts import Applied, Part, looks, recalled, settling
 from arriero_operator.cache.store import Cache
 from arriero_operator.diagnose.failures import failure
 from arriero_operator.diagnose.refusals import hindered, refused
@@ -23,11 +21,9 @@ from arriero_operator.kube.protocol import CLAIMS, MODELS, SERVICES, Kind, Kube,
 from arriero_operator.pods import facts
 from arriero_operator.render.children import Owner
 
-_SYSTEM_ANNOTATIONS: Final = "deployment.kubernetes.io/"
 _MERGEABLE: Final = (SERVICES, CLAIMS)
 """Kinds in which somebody else's object could take up ours without a conflict. Of the others the name holds a hash, or
 their selector is one field, so that to apply without force is refused."""
-_SERVICE_NAME_TAKEN: Final = "Rename or delete that Service, or give the model's another name in spec.service.name."
 _YOUNG: Final = timedelta(minutes=10)
 """Longer than thousands of models that were made at once wait for their turn."""
 _TRIES: Final = 3
@@ -38,71 +34,13 @@ _Place = tuple[str, str, str]
 """Kind, namespace and name of a child."""
 
 
-class ChildProblem(Exception):
-    """A child cannot be had; `failure` says why, `retry_after` (seconds) when to look again without being told."""
-
-    def __init__(self, found: Failure, retry_after: float | None = None) -> None:
-        super().__init__(found.message)
-        self.failure = found
-        self.retry_after = retry_after
-
-
-class Leaving(Exception):
-    """An object of this name is still on its way out; it is made anew once it has gone.
-
-    `namesake`: it belongs to a deleted model of this name.
-    """
-
-    def __init__(self, words: str, *, namesake: bool = False) -> None:
-        super().__init__(words)
-        self.namesake = namesake
-
-
-@dataclass(frozen=True)
-class Part:
-    """What one field manager wants of an object. `opening` is applied before, where the object does not exist yet."""
-
-    manager: str
-    intent: Object
-    opening: Object | None = None
-
-    @cached_property
-    def digest(self) -> str:
-        """Of the intent."""
-        return marks.digest(self.intent)
-
-
-@dataclass(slots=True)
-class _Applied:
-    """What is in force of each manager, by its digest, and how the object looked then."""
-
-    intents: dict[str, str] = field(default_factory=dict)
-    looks: str = ""
-    version: str = ""
-    """Its resourceVersion when it was last seen to look so."""
-
-    def fits(self, live: Mapping[str, Any]) -> bool:
-        """Whether the object looks as it did."""
-        version = live["metadata"]["resourceVersion"]
-        if version == self.version:
-            return True
-        same = self.looks == looks(live)
-        if same:
-            self.version = version
-        return same
-
-    def saw(self, live: Mapping[str, Any]) -> None:
-        """The object looks as it is to."""
-        self.looks, self.version = looks(live), live["metadata"]["resourceVersion"]
-
-
 class Applier:
     """Applies children of models, and remembers what it applied."""
 
     def __init__(self, kube: Kube, cache: Cache) -> None:
         self._kube = kube
         self._cache = cache
-        self._applied: dict[_Place, _Applied] = {}
+        self._applied: dict[_Place, Applied] = {}
         self._places: defaultdict[tuple[str, str], set[_Place]] = defaultdict(set)
 
     async def ensure(self, owner: Owner, kind: Kind, parts: Sequence[Part]) -> Object:
@@ -119,15 +57,15 @@ class Applier:
             await self._confirm(owner)
             self._applied[place], live = await self._open(owner, kind, parts)
         else:
-            _check(owner, kind, live)
+            check(owner, kind, live)
         if place not in self._applied and live is not None:
-            self._applied[place] = _recalled(live, parts)
+            self._applied[place] = recalled(live, parts)
         self._places[owner.namespace, owner.name].add(place)
         memory = self._applied[place]
         same = live is not None and memory.fits(live)
         wanted = [part for part in parts if not same or memory.intents.get(part.manager) != part.digest]
         if wanted and live is not None and labels.OPENED in (live["metadata"].get("annotations") or {}):
-            wanted = [*_settling(live, parts), *parts]
+            wanted = [*settling(live, parts), *parts]
         if wanted:
             live = await self._bring(kind, parts, wanted, memory)
         assert live is not None
@@ -149,10 +87,10 @@ class Applier:
         for place in self._places.pop((namespace, model), ()):
             self._applied.pop(place, None)
 
-    async def _open(self, owner: Owner, kind: Kind, parts: Sequence[Part]) -> tuple[_Applied, Object | None]:
+    async def _open(self, owner: Owner, kind: Kind, parts: Sequence[Part]) -> tuple[Applied, Object | None]:
         """Make the object. Nothing is taken by force: somebody else may have made one of this name since the look.
 
-        Raises ChildProblem and Leaving, as `_check`, for one that is not this model's.
+        Raises ChildProblem and Leaving, as `check`, for one that is not this model's.
         """
         whole = next((part for part in parts if part.opening is not None), parts[0])
         try:
@@ -160,11 +98,11 @@ class Applier:
         except Conflict:
             found = await self._look(kind, owner.namespace, whole.intent["metadata"]["name"])
             if found is not None:
-                _check(owner, kind, found)
-            return _Applied(), found
-        return _Applied({part.manager: part.digest for part in parts}, looks(made)), made
+                check(owner, kind, found)
+            return Applied(), found
+        return Applied({part.manager: part.digest for part in parts}, looks(made)), made
 
-    async def _bring(self, kind: Kind, parts: Sequence[Part], wanted: Sequence[Part], memory: _Applied) -> Object:
+    async def _bring(self, kind: Kind, parts: Sequence[Part], wanted: Sequence[Part], memory: Applied) -> Object:
         """Apply what is wanted; again what somebody else has written over before the last answer, which tells of it."""
         live: Object = {}
         for _ in range(_TRIES):
@@ -214,53 +152,3 @@ class Applier:
             if "being terminated" in error.message:
                 raise Leaving(error.message) from error
             raise ChildProblem(hindered(where, error.message, denied=True), 30.0) from error
-
-
-def _recalled(live: Object, parts: Sequence[Part]) -> _Applied:
-    """What the object tells of the parts that are in force."""
-    held = {part.manager: part.digest for part in parts if marks.holds(live, part.manager, part.intent)}
-    return _Applied(held, looks(live))
-
-
-def _settling(live: Object, parts: Sequence[Part]) -> list[Part]:
-    """The parts other than the one that made the object for all, with what it has: each becomes an owner of its own
-    fields before the one lets go of them, which would fall back to the API server's defaults otherwise."""
-    return [Part(part.manager, _as_is(live, part.intent)) for part in parts if part.opening is None]
-
-
-def _as_is(live: Any, said: Any) -> Any:
-    """The fields of `said`, with the values of `live`; what is not a field of both stays as it is said."""
-    if isinstance(said, Mapping) and isinstance(live, Mapping):
-        return {key: _as_is(live[key], value) if key in live else value for key, value in said.items()}
-    return said if live is None or isinstance(live, list) else live
-
-
-def looks(live: Mapping[str, Any]) -> str:
-    """Text that changes whenever somebody changes what Arriero may own of the object, but not with its status."""
-    metadata = live["metadata"]
-    annotations = metadata.get("annotations") or {}
-    own = {key: value for key, value in annotations.items() if not key.startswith(_SYSTEM_ANNOTATIONS)}
-    version = metadata.get("generation") or metadata["resourceVersion"]
-    owners = metadata.get("ownerReferences") or []
-    return json.dumps([metadata["uid"], version, metadata.get("labels") or {}, own, owners], sort_keys=True)
-
-
-def _check(owner: Owner, kind: Kind, live: Mapping[str, Any]) -> None:
-    """Raises ChildProblem for an object of somebody else, Leaving for one that is on its way out."""
-    metadata = live["metadata"]
-    controller = next((ref for ref in metadata.get("ownerReferences") or () if ref.get("controller")), None)
-    marks = metadata.get("labels") or {}
-    if controller is None:
-        ours = marks.get(labels.MANAGED_BY) == labels.MANAGED_BY_VALUE and (
-            (metadata.get("annotations") or {}).get(labels.OWNER) == owner.name
-        )
-    else:
-        ours = controller["uid"] == owner.uid
-        if not ours and (controller["kind"], controller["name"]) == (labels.KIND, owner.name):
-            raise Leaving(f"{kind.kind} {metadata['name']} belongs to a deleted model of this name", namesake=True)
-    if not ours:
-        words = f"the {kind.kind} {metadata['name']!r} of this namespace exists and is not this model's"
-        remedy = _SERVICE_NAME_TAKEN if kind is SERVICES else ""
-        raise ChildProblem(failure("ChildNameTaken", words, remedy), 10.0)
-    if "deletionTimestamp" in metadata:
-        raise Leaving(f"{kind.kind} {metadata['name']} is being deleted")

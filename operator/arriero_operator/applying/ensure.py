@@ -6,9 +6,11 @@ from typing import Any, Final
 
 from arriero_api import labels
 from arriero_operator.applying.access import Access
-from arriero_operator.applying.apply import Applier, ChildProblem, Leaving, Part
+from arriero_operator.applying.apply import Applier
 from arriero_operator.applying.lost_revisions import LostRevisions
 from arriero_operator.applying.obstacles import Obstacles
+from arriero_operator.applying.ownership import ChildProblem, Leaving
+from arriero_operator.applying.parts import Part
 from arriero_operator.cache.store import Cache
 from arriero_operator.configuration.settings import Settings
 from arriero_operator.decide import failed, sparing

@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from arriero_api import labels, pod
-from arriero_operator.applying.apply import Applier, ChildProblem, Leaving, Part
+from arriero_operator.applying.apply import Applier
+from arriero_operator.applying.ownership import ChildProblem, Leaving
+from arriero_operator.applying.parts import Part
 from arriero_operator.cache.store import Cache
 from arriero_operator.kube.errors import NotFound
 from arriero_operator.kube.protocol import DEPLOYMENTS, REVISIONS, Kube, Object

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from arriero_api.types import Service
-from arriero_operator.applying.apply import Applier, ChildProblem, Part
+from arriero_operator.applying.apply import Applier
+from arriero_operator.applying.ownership import ChildProblem
+from arriero_operator.applying.parts import Part
 from arriero_operator.cache.kube import CachedKube
 from arriero_operator.cache.store import Cache
 from arriero_operator.kube.adapter import ApiServer

@@ -1,0 +1,53 @@
+"""Why a child cannot be had: an object of its name is somebody else's, on its way out, or refused."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from arriero_api import labels
+from arriero_api.contract import Failure
+from arriero_operator.diagnose.failures import failure
+from arriero_operator.kube.protocol import SERVICES, Kind
+from arriero_operator.render.children import Owner
+
+_SERVICE_NAME_TAKEN: Final = "Rename or delete that Service, or give the model's another name in spec.service.name."
+
+
+class ChildProblem(Exception):
+    """A child cannot be had; `failure` says why, `retry_after` (seconds) when to look again without being told."""
+
+    def __init__(self, found: Failure, retry_after: float | None = None) -> None:
+        super().__init__(found.message)
+        self.failure = found
+        self.retry_after = retry_after
+
+
+class Leaving(Exception):
+    """An object of this name is still on its way out; it is made anew once it has gone.
+
+    `namesake`: it belongs to a deleted model of this name.
+    """
+
+    def __init__(self, words: str, *, namesake: bool = False) -> None:
+        super().__init__(words)
+        self.namesake = namesake
+
+
+def check(owner: Owner, kind: Kind, live: Mapping[str, Any]) -> None:
+    """Raises ChildProblem for an object of somebody else, Leaving for one that is on its way out."""
+    metadata = live["metadata"]
+    controller = next((ref for ref in metadata.get("ownerReferences") or () if ref.get("controller")), None)
+    marks = metadata.get("labels") or {}
+    if controller is None:
+        ours = marks.get(labels.MANAGED_BY) == labels.MANAGED_BY_VALUE and (
+            (metadata.get("annotations") or {}).get(labels.OWNER) == owner.name
+        )
+    else:
+        ours = controller["uid"] == owner.uid
+        if not ours and (controller["kind"], controller["name"]) == (labels.KIND, owner.name):
+            raise Leaving(f"{kind.kind} {metadata['name']} belongs to a deleted model of this name", namesake=True)
+    if not ours:
+        words = f"the {kind.kind} {metadata['name']!r} of this namespace exists and is not this model's"
+        remedy = _SERVICE_NAME_TAKEN if kind is SERVICES else ""
+        raise ChildProblem(failure("ChildNameTaken", words, remedy), 10.0)
+    if "deletionTimestamp" in metadata:
+        raise Leaving(f"{kind.kind} {metadata['name']} is being deleted")
