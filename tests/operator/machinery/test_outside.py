@@ -235,11 +235,11 @@ async def test_nobody_is_followed_any_more_once_no_model_refers_to_it() -> None:
     found = outside(server, changed)
     await found.look(KEY, [LEVEL], 1)
     await found.look(("team", "other"), [LEVEL], 1)
-    follower = next(iter(found._followers.values()))
+    follower = next(iter(found._contents._followers.values()))
     found.forget(KEY)
-    assert found._followers
+    assert found._contents._followers
     found.forget(("team", "other"))
-    assert not found._followers
+    assert not found._contents._followers
     await eventually_async(lambda: follower._task.cancelled())
 
 
