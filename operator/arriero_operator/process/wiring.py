@@ -11,18 +11,17 @@ from pathlib import Path
 from typing import Final
 
 from arriero_operator.cache.kube import CachedKube
-from arriero_operator.cache.store import CACHED, Cache
+from arriero_operator.cache.store import Cache
 from arriero_operator.configuration.settings import Settings
 from arriero_operator.edge import watch
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.credentials import Credentials
 from arriero_operator.kube.errors import Throttled, Unavailable
 from arriero_operator.kube.protocol import MODELS, Kube
-from arriero_operator.process import metrics
+from arriero_operator.process import health
 from arriero_operator.process.crd import check_crd
 from arriero_operator.process.lease import Lease
 from arriero_operator.process.metrics import Metrics
-from arriero_operator.process.probes import Probes
 from arriero_operator.process.rights import check_rights, left_out, rights
 from arriero_operator.watching.children import follow
 from arriero_operator.watching.intake import Intake
@@ -35,12 +34,6 @@ from arriero_operator.work.reconcile import Reconcile
 
 _log = logging.getLogger(__name__)
 
-STUCK: Final = 120.0
-"""Seconds after which a reconcile that has not ended makes the process not live.
-
-The queue gives up any that waits before that (`work.queue.LONGEST_RUN`), so that an API server that is away never ends
-the process: only one that cannot even be given up does.
-"""
 VIGIL: Final = 600.0
 """Seconds between two looks at the CRD while the operator runs: an older one would drop what is written."""
 _EDGE_STOP: Final = 15.0
@@ -99,8 +92,8 @@ class Operator:
         lease = Lease(self._api, options.lease_namespace, options.lease, options.identity)
         resync = Resync(kube, self._cache, queue.add, settings.watch_namespaces, self._metrics.repaired)
         self._watches.on_relist(resync.relisted)
-        probes = self._probes(queue, resync)
-        self._gauges(queue, lease)
+        health.gauges(self._metrics, queue, lease, self._cache)
+        probes = health.probes(queue, resync, self._watches, self._edge_ready, self._metrics)
         await probes.start(options.probe_port)
         try:
             if await self._reach(self._check):
@@ -204,27 +197,6 @@ class Operator:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop.set)
-
-    def _probes(self, queue: Queue, resync: Resync) -> Probes:
-        def stuck() -> str:
-            seconds = queue.longest_run
-            return f"a reconcile has run for {seconds:.0f} s" if seconds > STUCK else ""
-
-        def filled() -> str:
-            return "" if resync.synced else "the caches are not filled yet"
-
-        def watching() -> str:
-            return "" if self._edge_ready.is_set() else "the watch has not begun yet"
-
-        return Probes(live=[stuck, self._watches.deaf], ready=[filled, watching], metrics=self._metrics.render)
-
-    def _gauges(self, queue: Queue, lease: Lease) -> None:
-        gauge = self._metrics.gauge
-        gauge(metrics.QUEUE_DEPTH, lambda: queue.depth)
-        gauge(metrics.QUEUE_OLDEST, lambda: queue.oldest_wait)
-        gauge(metrics.RECONCILES_RUNNING, lambda: queue.running)
-        gauge(metrics.LEASE_HELD, lambda: lease.held)
-        gauge(metrics.CACHED, lambda: sum(map(self._cache.count, CACHED)))
 
 
 async def serve(options: Options, settings: Settings, make_reconcile: MakeReconcile) -> None:

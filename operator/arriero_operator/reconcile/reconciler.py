@@ -17,9 +17,9 @@ from arriero_operator.decide.situation import Situation
 from arriero_operator.decide.status import Described, status
 from arriero_operator.kube.errors import KubeError
 from arriero_operator.kube.protocol import Kube
-from arriero_operator.observing.curiosity import questions, requeue_after, unreachable, untold
+from arriero_operator.observing.curiosity import requeue_after, untold
 from arriero_operator.observing.live_pods import LivePods
-from arriero_operator.observing.observe import deployment_of, observe, pods_of
+from arriero_operator.observing.observe import deployment_of, observe
 from arriero_operator.observing.pod_events import PodEvents
 from arriero_operator.observing.runtime_client import RuntimeClient
 from arriero_operator.observing.runtime_status import RuntimeStatuses
@@ -27,6 +27,7 @@ from arriero_operator.planning.planner import Planner
 from arriero_operator.planning.rollouts import Rollouts
 from arriero_operator.pods import facts
 from arriero_operator.reconcile import events
+from arriero_operator.reconcile.asking import Asking, soonest
 from arriero_operator.reconcile.assess import assess
 from arriero_operator.reconcile.farewells import Farewells
 from arriero_operator.reconcile.report import Reporter
@@ -71,6 +72,7 @@ class Reconciler:
         self._heard = PodEvents(kube)
         self._clock = clock
         self._registrations = LiveRegistrations(kube, cache)
+        self._asking = Asking(cache, statuses, self._heard, self._registrations)
         self._children = Children(kube, cache, self._registrations, settings)
         self._live = LivePods(kube, cache, statuses, self._heard)
         self._rollouts = Rollouts(cache, self._planner.claim_modes, self._live)
@@ -86,10 +88,10 @@ class Reconciler:
         self._farewells.seen(observed.model)
         farewell = await self._farewells.follow(key, observed.owner.uid)
         now = await self._begin(observed)
-        soonest = None
+        again = None
         try:
             if not observed.spec.paused:
-                soonest = await self._act(now)
+                again = await self._act(now)
             else:
                 self._only_look(now)
         except KubeError as error:
@@ -100,8 +102,8 @@ class Reconciler:
             await self._children.tidy(now)
         if now.error is not None:
             raise now.error
-        again = untold(now) if observed.spec.paused else requeue_after(now, soonest)
-        return Result(_soonest(again, farewell))
+        again = untold(now) if observed.spec.paused else requeue_after(now, again)
+        return Result(soonest(again, farewell))
 
     async def _begin(self, observed: Observed) -> Round:
         """The plan; where it cannot be made for now, what was accepted last stands."""
@@ -118,16 +120,16 @@ class Reconciler:
 
     async def _act(self, now: Round) -> float | None:
         """Bring all into the wanted state; how soon runtimes or Events are to be asked again. Raises KubeError."""
-        soonest = await self._ask(now)
+        again = await self._asking.ask(now)
         if await self._children.renew(now):
             now.plan = await self._planner.plan(now.observed)
         if await self._rollouts.decide(now, self._clock()):
             self._registrations.look(now)
         if await self._live.hold(now):
             self._registrations.look(now)
-        self._doubt(now)
+        self._asking.doubt(now)
         now.outcome = await self._children.ensure(now)
-        return soonest
+        return again
 
     def _only_look(self, now: Round) -> None:
         """A paused model: what is there is told, and neither changed nor asked."""
@@ -157,32 +159,6 @@ class Reconciler:
         self._heard.forget(key)
         self._hesitation.passed(key)
         return Result(again, gone=again is None)
-
-    async def _ask(self, now: Round) -> float | None:
-        """Ask the runtimes that somebody waits for, and Events of pods that wait, and take it into what was observed.
-
-        Returns how soon that is to be asked again, in seconds.
-        """
-        uids = [pod.uid for pod in now.observed.pods]
-        self._statuses.retain(now.key, uids)
-        self._registrations.retain(now.key, uids)
-        self._registrations.look(now)
-        asked = questions(now, self._statuses)
-        await self._statuses.refresh(now.key, asked)
-        again = await self._heard.refresh(now.key, now.observed.pods, now.moment)
-        if asked or again is not None:
-            pods = pods_of(self._cache, self._statuses, self._heard, now.key)
-            now.observed = replace(now.observed, pods=pods)
-            self._registrations.look(now)
-            asked = questions(now, self._statuses)  # what is still open after the answers
-        now.unreachable = unreachable(now, self._statuses)
-        return _soonest(again, *(interval for _, interval in asked))
-
-    def _doubt(self, now: Round) -> None:
-        """Take what pods said before out of the round, where their file is to be changed."""
-        if self._registrations.doubt(now, self._statuses):
-            now.observed = replace(now.observed, pods=pods_of(self._cache, self._statuses, self._heard, now.key))
-            self._registrations.look(now)
 
     async def _report(self, now: Round, situation: Situation) -> None:
         observed = now.observed
@@ -215,7 +191,3 @@ class Reconciler:
 
     def _now(self) -> str:
         return facts.timestamp(self._clock())
-
-
-def _soonest(*waits: float | None) -> float | None:
-    return min((one for one in waits if one is not None), default=None)

@@ -61,7 +61,7 @@ def failures(operator: OperatorProcess, name: str) -> list[str]:
 def test_a_reconcile_that_can_not_be_ended_makes_the_process_not_live_and_holds_up_nobody_else(
     start: Start, kubectl: Kubectl
 ) -> None:
-    operator = start(**{"process.wiring.STUCK": 1.0})
+    operator = start(**{"process.health.STUCK": 1.0})
     kubectl.apply(model("stubborn"))
     eventually(lambda: operator.ask("/livez")[0] == 503)
     assert "a reconcile has run for" in operator.ask("/livez")[1]

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from arriero_operator.kube.errors import Throttled
-from arriero_operator.process.wiring import STUCK
+from arriero_operator.process.health import STUCK
 from arriero_operator.work.backoff import BACKOFF_CAP
 from arriero_operator.work.calm import CALM
 from arriero_operator.work.keys import Key

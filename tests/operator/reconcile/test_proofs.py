@@ -95,7 +95,7 @@ class World:
         """The round in which the file is written."""
         now = self.round()
         now.registrations = {NEW: wanted}
-        self.reconciler._doubt(now)
+        self.reconciler._asking.doubt(now)
         return now
 
 
