@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from arriero_operator.kube import stream
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.errors import Expired, Forbidden, Throttled, Unavailable
 from arriero_operator.kube.protocol import PODS, Scope
@@ -104,3 +105,11 @@ async def test_a_token_that_has_ended_is_read_anew_once(start: Start, tmp_path: 
     fake.codes = [401, 401]
     with pytest.raises(Unavailable):
         [version async for version in versions(api)]
+
+
+async def test_events_are_read_however_the_network_cuts_them() -> None:
+    async def chunks() -> AsyncIterator[bytes]:
+        for chunk in (b'{"a"', b': 1}\n{"b": 2}', b"\n\n", b'{"c": 3}\n'):
+            yield chunk
+
+    assert [event async for event in stream.events(chunks())] == [{"a": 1}, {"b": 2}, {"c": 3}]

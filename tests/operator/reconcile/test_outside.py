@@ -8,7 +8,6 @@ import pytest
 
 from arriero_api.types import Spec
 from arriero_operator.configuration.limits import Reads
-from arriero_operator.kube import stream
 from arriero_operator.kube.errors import Forbidden, NotFound, Unavailable
 from arriero_operator.kube.protocol import Kind, Object, Objects, Scope
 from arriero_operator.planning.outside import Outside
@@ -317,14 +316,6 @@ def test_everything_that_a_pod_refers_to_is_found() -> None:
         Reference("Secret", "u", followed=True),
         Reference("PersistentVolumeClaim", "c"),
     }
-
-
-async def test_events_are_read_however_the_network_cuts_them() -> None:
-    async def chunks() -> AsyncIterator[bytes]:
-        for chunk in (b'{"a"', b': 1}\n{"b": 2}', b"\n\n", b'{"c": 3}\n'):
-            yield chunk
-
-    assert [event async for event in stream.events(chunks())] == [{"a": 1}, {"b": 2}, {"c": 3}]
 
 
 LEFT: dict[str, tuple[dict[str, str] | None, bool]] = {
