@@ -156,8 +156,9 @@ def test_a_failure_tells_that_there_is_no_going_back_where_nobody_knows_the_last
     assert f"no going back to revision {revision(old)}: its record was deleted" in found["message"]
     until(kubectl, "tiny", "Available", "True")
     patch_spec(kubectl, "tiny", {"model": {"uri": "hf://org/tiny"}})
+    eventually(lambda: [pod["metadata"]["uid"] for pod in pods.live()] == [old["metadata"]["uid"]])
+    pods.remove_deleted()
     until(kubectl, "tiny", "Ready", "True", "Ready")
-    assert [pod["metadata"]["uid"] for pod in pods.live()] == [old["metadata"]["uid"]]
 
 
 def test_going_back_by_hand_ends_the_matter(kubectl: Kubectl, operator: MakeOperator, two: str) -> None:
