@@ -6,6 +6,7 @@ FAKE: the application's route and its generators, one inside the other as vLLM h
 
 import asyncio
 import gc
+import itertools
 import weakref
 from collections.abc import AsyncIterator
 from typing import Any
@@ -22,7 +23,7 @@ PATHS = ("/v1/chat/completions", "/v1/responses", "/v1/messages")
 
 
 class Engine:
-    """Gives events; after some it waits for ever where it is `slow`."""
+    """Gives an event in each turn of the loop; after some it waits for ever where it is `slow`."""
 
     def __init__(self, *, slow: bool) -> None:
         self._slow = slow
@@ -31,7 +32,8 @@ class Engine:
 
     async def generate(self) -> AsyncIterator[str]:
         try:
-            for number in range(1_000_000):
+            for number in itertools.count():
+                await asyncio.sleep(0)
                 yield str(number)
                 if self._slow and number > 3:
                     self.begun.set()
