@@ -1,20 +1,31 @@
 """Class C of the field cases, as far as it concerns what stands between client and engine."""
 
 import asyncio
+import gc
+import json
+import socket
+import struct
+from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import httpx
 import pytest
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from arriero_api.contract import Phase
 from arriero_runtime.engine.protocol import Receive, Send
+from arriero_runtime.server.connection import Connection
+from arriero_runtime.server.exchange import Exchange
 from tests.runtime.server.harness import Running, options_for, running
 from tests.runtime.server.scripted import ScriptedEngine
 from tests.support.eventually import eventually_async
 
 EVENT = 'data: {"text": "🙂 žluťoučký 漢字 שלום 👩‍👩‍👧"}\n\n'.encode()
 CHATS = ("/v1/chat/completions", "/v1/openai/v1/chat/completions")
+HEAD = b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+KEPT = (Connection, RequestResponseCycle, Exchange)
+"""What the server has for each connection and request."""
 
 
 class Pieces(ScriptedEngine):
@@ -48,6 +59,40 @@ async def test_c06_a_hundred_clients_that_leave_leave_nothing_running(server: Ru
     await eventually_async(lambda: server.engine.disconnects == 100, 5)
     await eventually_async(lambda: server.serving.dispatcher.in_flight == 0, 2)
     assert (await server.chat()).status_code == 200
+
+
+def kept() -> Counter[str]:
+    gc.collect()
+    return Counter(type(one).__name__ for one in gc.get_objects() if type(one) in KEPT)
+
+
+async def test_c06_a_thousand_clients_that_leave_leave_no_task_and_no_object(server: Running) -> None:
+    """Before their answer, in its middle and behind its end; some close their connection, others reset it."""
+
+    async def begin(fake: str) -> asyncio.StreamWriter:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.options.port)
+        body = json.dumps({"model": "one", "user": fake}).encode()
+        writer.write(HEAD % len(body) + body)
+        if fake != "wait":
+            await reader.readuntil(b"data: one" if fake == "stream" else b"Paris")
+        return writer
+
+    async def leave_all() -> None:
+        fakes = ("wait", "stream", "whole", "whole") * 25
+        writers = await asyncio.gather(*map(begin, fakes))
+        await eventually_async(lambda: server.serving.dispatcher.in_flight == 50)
+        for number, writer in enumerate(writers):
+            if number % 8 < 4:  # without any time to linger an end is a reset
+                option = struct.pack("ii", 1, 0)
+                writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, option)
+            writer.close()
+        await eventually_async(lambda: server.serving.dispatcher.in_flight == 0, 2)
+
+    objects, tasks = kept(), len(asyncio.all_tasks())
+    for _ in range(10):
+        await leave_all()
+    await eventually_async(lambda: kept() == objects and len(asyncio.all_tasks()) == tasks, 5)
+    assert server.engine.disconnects == 500
 
 
 @pytest.mark.parametrize("path", CHATS)

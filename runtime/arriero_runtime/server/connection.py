@@ -32,6 +32,12 @@ class Connection(HttpToolsProtocol):
         self._due = self.loop.time() + self.timeout_keep_alive
         self._bound_idleness()
 
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The parent leaves its timer running where the client has reset the connection: for the keep-alive time it
+        would hold the connection's objects, and its last request's."""
+        super().connection_lost(exc)
+        self._unset_keepalive_if_required()
+
     def data_received(self, data: bytes) -> None:
         self._unset_keepalive_if_required()
         left: bytes | None = data

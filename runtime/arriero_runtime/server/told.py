@@ -5,6 +5,7 @@ import ast
 import json
 import re
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any, Final
 
 from arriero_runtime.engine.protocol import STRAIGHT, AsgiApp, Message, Receive, Scope, Send
@@ -21,6 +22,8 @@ _UNREADABLE: Final = "There was an error parsing the body"
 _INTERNAL: Final = "Internal server error"
 """The application's words for a request that the engine gave up: with a form for the answer, on its account."""
 _DETAIL: Final = re.compile(r"^  (\{.*\})$", re.MULTILINE)
+_OF_THE_BODY: Final = frozenset({b"content-type", b"content-length"})
+"""Headers of an answer that another body has not got."""
 
 
 class Told:
@@ -36,7 +39,11 @@ class Told:
             await self._app(scope, receive, send)
             return
         if scope["path"].startswith(MESSAGES):
-            await self._app(scope, receive, lambda message: send(self._message(message)))
+
+            def put_right(message: Message) -> Awaitable[None]:
+                return send(self._message(message))
+
+            await self._app({**scope, STRAIGHT: put_right}, receive, put_right)
             return
         answer = _Answer(receive, send, self._dead)
         await self._app({**scope, STRAIGHT: answer.send}, answer.receive, answer.send)
@@ -88,13 +95,13 @@ class _Answer:
         if self._error is not None and self._head is not None:
             self._error += data
             if not message.get("more_body", False):
-                await self._refuse(self._put_right(self._head["status"], bytes(self._error)))
+                await self._refuse(self._head, self._put_right(self._head["status"], bytes(self._error)))
             return
         if data.startswith(_ERROR_EVENT):
             event, mark, rest = data.removeprefix(b"data: ").partition(b"\n\n")
             refusal = self._put_right(500, event)
             if self._head is not None:
-                await self._refuse(refusal)
+                await self._refuse(self._head, refusal)
                 return
             message = {**message, "body": b"data: " + refusal.body.encode() + mark + rest}
         elif self._head is not None:
@@ -107,9 +114,16 @@ class _Answer:
             message = {**message, "body": self._first + data}
         await self._send(message)
 
-    async def _refuse(self, refusal: Refusal) -> None:
+    async def _refuse(self, head: Message, refusal: Refusal) -> None:
+        """In place of the answer with this head, whose other headers are right for any: the request's number, and what
+        browsers and caches need to know."""
         self._over = True
-        await refusal.send(self._send)
+        kept = {
+            name.lower().decode("latin-1"): value.decode("latin-1")
+            for name, value in head.get("headers", [])
+            if name.lower() not in _OF_THE_BODY
+        }
+        await replace(refusal, headers={**kept, **refusal.headers}).send(self._send)
 
     def _put_right(self, status: int, body: bytes) -> Refusal:
         told = _told(body)

@@ -75,6 +75,27 @@ async def test_log_probabilities_are_given_whole_and_in_the_stream(stack: Native
     stack.script.always(Answer(events=events))
     found = await stack.stream("chat-completion", {"messages": [USER], "logprobs": {"top_k": 1}})
     assert [one["event"]["logprobs"] for one in found] == [None, READ_LOGPROBS, None]
+    await stack.stream("chat-completion", {"messages": [USER]})
+    assert not {"logprobs", "top_logprobs"} & set(stack.script.last)
+
+
+async def test_of_tokens_that_have_the_same_text_the_likelier_counts(stack: Native) -> None:
+    others = [{"token": "é", "logprob": -1.0}, {"token": "é", "logprob": -2.0}]
+    same = {"content": [{"token": "é", "logprob": -3.0, "top_logprobs": others}]}
+    stack.script.always(Answer(chat("é", logprobs=same)))
+    _, body = await stack.post("chat-completion", {"messages": [USER], "logprobs": {"top_k": 2}})
+    assert body["logprobs"] == [{"logprobs_by_token": {"é": -1.0}}]
+
+
+async def test_a_stream_with_nothing_in_it_is_an_empty_answer_where_the_engine_names_its_end_and_else_an_error(
+    stack: Native,
+) -> None:
+    stack.script.always(Answer(events=[]))
+    start, complete = [one["event"] for one in await stack.stream("chat-completion", {"messages": [USER]})]
+    assert (start["event_type"], complete["event_type"]) == ("start", "complete")
+    assert (complete["delta"]["text"], complete["stop_reason"]) == ("", "end_of_turn")
+    stack.script.always(Answer(events=[], done=False))
+    assert (await stack.post("chat-completion", {"messages": [USER], "stream": True}))[0] == 500
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,17 @@ async def test_log_probabilities_are_asked_for_only_when_wanted_and_keyed_by_tex
     assert body["logprobs"] == READ_LOGPROBS
     await stack.post("completion", {"content": "x", "logprobs": {"top_k": None}})
     assert stack.script.last["logprobs"] == 0
+    await stack.post("completion", {"content": "x"})
+    assert "logprobs" not in stack.script.last
+    await stack.stream("completion", {"content": "x"})
+    assert "logprobs" not in stack.script.last
+
+
+async def test_of_tokens_that_have_the_same_text_the_likelier_counts(stack: Native) -> None:
+    same = {"tokens": ["é"], "token_logprobs": [-3.0], "top_logprobs": [{"é": -1.0, "e": -2.0}]}
+    stack.script.always(Answer(completion("é", logprobs=same)))
+    _, body = await stack.post("completion", {"content": "x", "logprobs": {"top_k": 2}})
+    assert body["logprobs"] == [{"logprobs_by_token": {"é": -1.0, "e": -2.0}}]
 
 
 @pytest.mark.parametrize(
@@ -195,6 +206,16 @@ async def test_a_stream_that_breaks_off_ends_with_an_error_and_one_without_end_m
     assert (await stack.stream("completion", {"content": "x"}))[-1]["stop_reason"] == "end_of_turn"
     stack.script.always(Answer(events=[text_piece("Pa")]))
     assert (await stack.stream("completion", {"content": "x"}))[-1]["stop_reason"] == "end_of_turn"
+
+
+async def test_a_stream_with_nothing_in_it_is_an_empty_answer_where_the_engine_names_its_end_and_else_an_error(
+    stack: Native,
+) -> None:
+    stack.script.always(Answer(events=[]))
+    [only] = await stack.stream("completion", {"content": "x"})
+    assert (only["delta"], only["stop_reason"]) == ("", "end_of_turn")
+    stack.script.always(Answer(events=[], done=False))
+    assert (await stack.post("completion", {"content": "x", "stream": True}))[0] == 500
 
 
 @pytest.mark.parametrize("stream", [False, True])

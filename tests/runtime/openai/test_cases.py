@@ -1,6 +1,7 @@
 """Class C of the field cases, with the real engine."""
 
 import asyncio
+import itertools
 import threading
 import time
 from typing import Any
@@ -20,6 +21,9 @@ CHOICE = "🙂 žluťoučký 漢字 שלום 👩‍👩‍👧"
 
 def schema(of: Any) -> dict[str, Any]:
     return {"response_format": {"type": "json_schema", "json_schema": {"name": "s", "schema": of}}}
+
+
+TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}
 
 
 def outputs(**constraint: Any) -> dict[str, Any]:
@@ -109,6 +113,16 @@ def test_c04_a_constraint_that_cannot_be_used_is_refused_and_the_engine_lives_on
     assert server.engine_processes() == processes
 
 
+@pytest.mark.parametrize("maximum", [9007199254740993, 2**63, -(2**63) - 1, 2**80])
+def test_c04_a_bound_that_no_float_holds_is_kept_or_refused(server: Live, client: httpx.Client, maximum: int) -> None:
+    processes = server.engine_processes()
+    answer = chat(client, max_tokens=30, **schema({"type": "integer", "maximum": maximum}))
+    if answer.status_code != 200:
+        assert error_of(answer)["type"] == "invalid_request_error"
+    assert complete(client).status_code == 200
+    assert server.engine_processes() == processes
+
+
 def test_c04_a_native_request_with_such_a_constraint_is_refused_too(client: httpx.Client) -> None:
     body = {
         "model_id": "one",
@@ -120,25 +134,29 @@ def test_c04_a_native_request_with_such_a_constraint_is_refused_too(client: http
     assert "response_format" in answer.text
 
 
+COUNT = [{"role": "user", "content": "Count from one to one thousand, in words."}]
+LONG: dict[str, Any] = {"model": "one", "max_tokens": 900, "ignore_eos": True}
 ASKING: tuple[tuple[str, dict[str, Any]], ...] = (
-    (CHAT, {"messages": SAID, "stream": True}),
-    (CHAT, {"messages": SAID}),
-    (COMPLETIONS, {"prompt": "x", "n": 4}),
-    (COMPLETIONS, {"prompt": "x", "stream": True}),
-    ("/v1/inference/chat-completion", {"model_id": "one", "messages": SAID, "stream": True}),
+    (CHAT, {**LONG, "messages": SAID, "stream": True}),
+    (CHAT, {**LONG, "messages": SAID}),
+    (COMPLETIONS, {**LONG, "prompt": "x", "n": 4}),
+    (COMPLETIONS, {**LONG, "prompt": "x", "stream": True}),
+    ("/v1/responses", {"model": "one", "input": "x", "max_output_tokens": 900, "ignore_eos": True, "stream": True}),
+    ("/v1/messages", {"model": "one", "messages": COUNT, "max_tokens": 900, "stream": True}),
+    (
+        "/v1/inference/chat-completion",
+        {"model_id": "one", "messages": COUNT, "stream": True, "sampling_params": {"max_tokens": 900}},
+    ),
 )
 
 
 @pytest.mark.parametrize(("path", "request_"), ASKING)
 def test_c06_the_engine_stops_when_a_client_leaves(server: Live, path: str, request_: dict[str, Any]) -> None:
-    long = {"model": "one", "max_tokens": 900, "ignore_eos": True, **request_}
-    if path.startswith("/v1/inference"):
-        long = {**request_, "sampling_params": {"max_tokens": 900}}
-
     async def leave() -> None:
         async with httpx.AsyncClient(base_url=server.url, timeout=httpx.Timeout(30, read=1)) as client:
             try:
-                async with client.stream("POST", path, json=long) as response:
+                async with client.stream("POST", path, json=request_) as response:
+                    assert response.status_code == 200
                     async with asyncio.timeout(1):
                         async for _ in response.aiter_bytes():
                             pass
@@ -155,8 +173,13 @@ def test_c06_the_engine_stops_when_a_client_leaves(server: Live, path: str, requ
         assert complete(client).status_code == 200
 
 
-@pytest.mark.parametrize("path", [CHAT, COMPLETIONS])
-@pytest.mark.parametrize("more", [{}, {"n": 2}, {"stop": [" the", "e"]}])
+@pytest.mark.parametrize(
+    ("path", "more"),
+    [
+        *itertools.product([CHAT, COMPLETIONS], [{}, {"n": 2}, {"stop": [" the", "e"]}]),
+        (CHAT, {"tools": [TOOL], "tool_choice": "required"}),
+    ],
+)
 def test_c07_usage_comes_once_and_only_when_asked_for(client: httpx.Client, path: str, more: dict[str, Any]) -> None:
     said = {"messages": SAID} if path == CHAT else {"prompt": "Once upon"}
     # Several choices of a greedy answer would be the same: vLLM refuses that.
@@ -230,3 +253,18 @@ def test_c13_what_is_too_long_is_refused_with_true_numbers_and_leaves_nothing(
     eventually(lambda: server.gauge("vllm:num_requests_running") == 0, 5)
     assert server.gauge("vllm:num_requests_waiting") == 0
     assert server.gauge("vllm:kv_cache_usage_perc") == pytest.approx(cache, abs=0.01)
+
+
+def test_an_error_has_the_headers_for_other_origins_that_an_answer_has(client: httpx.Client) -> None:
+    def heads(**more: Any) -> tuple[int, dict[str, str]]:
+        body = {"model": "one", "messages": SAID, "max_tokens": 2, **more}
+        answer = client.post(CHAT, json=body, headers={"origin": "https://example.org"})
+        return answer.status_code, {
+            name: value for name, value in answer.headers.items() if name == "vary" or name.startswith("access-control")
+        }
+
+    status, wanted = heads()
+    assert (status, wanted) == (200, {"vary": "Origin"})
+    for more in ({"model": "none"}, {"max_tokens": LENGTH + 1}, {"max_tokens": LENGTH + 1, "stream": True}):
+        status, found = heads(**more)
+        assert (status >= 400, found) == (True, wanted)

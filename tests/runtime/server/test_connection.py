@@ -1,13 +1,19 @@
 """What one connection may do: a head is bounded in size and time, an offer of another protocol is not taken."""
 
 import asyncio
+import socket
+import struct
+import weakref
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from arriero_runtime.engine.protocol import Receive, Scope, Send
 from arriero_runtime.server import http
+from arriero_runtime.server.answers import reply
 from tests.runtime.server.harness import Running, options_for, running
+from tests.support.eventually import eventually_async
 
 BODY = b'{"model": "one"}'
 HEAD = b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 16\r\n"
@@ -84,3 +90,24 @@ async def test_a_connection_without_a_whole_head_is_ended_however_slowly_it_come
 async def test_a_body_that_nobody_waits_for_does_not_keep_the_connection(server: Running) -> None:
     got = await talk(server, b"POST /nowhere HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n", b"x")
     assert b" 404 " in got.split(b"\r\n")[0]
+
+
+async def test_a_connection_that_its_client_resets_is_let_go_at_once() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await reply(send, 200, "{}")
+
+    listening = http.listen("127.0.0.1", 0)
+    server = http.make(app)
+    serving = asyncio.ensure_future(server.serve(sockets=[listening]))
+    try:
+        reader, writer = await asyncio.open_connection(*listening.getsockname())
+        writer.write(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+        assert await asyncio.wait_for(reader.readuntil(b"{}"), 10)
+        (kept,) = [weakref.ref(connection) for connection in server.server_state.connections]
+        # Without any time to linger an end is a reset.
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.close()
+        await eventually_async(lambda: kept() is None, timeout=10)
+    finally:
+        server.should_exit = True
+        await asyncio.wait_for(serving, 10)

@@ -36,8 +36,9 @@ async def test_a_route_that_this_model_lacks_is_404_in_the_openai_form(server: R
     assert "/v1/embeddings" in str(error_of(answer)["message"])
 
 
-async def test_another_method_is_405_and_names_the_right_one(server: Running) -> None:
-    answer = await server.client.get("/v1/chat/completions")
+@pytest.mark.parametrize("method", ["GET", "OPTIONS"])
+async def test_another_method_is_405_and_names_the_right_one(server: Running, method: str) -> None:
+    answer = await server.client.request(method, "/v1/chat/completions")
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
 
 

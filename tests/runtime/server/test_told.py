@@ -5,29 +5,31 @@ from typing import Any
 
 import pytest
 
-from arriero_runtime.engine.protocol import Message, Receive, Scope, Send
+from arriero_runtime.engine.protocol import STRAIGHT, Message, Receive, Scope, Send
 from arriero_runtime.server.told import Told
 
 STREAM = [(b"content-type", b"text/event-stream")]
 INTERNAL = {"error": {"message": "Internal server error", "type": "InternalServerError", "param": None, "code": 500}}
 
 
-async def told(
+async def messages(
     *bodies: bytes,
     status: int = 200,
     headers: list[Any] | None = None,
     request: bytes = b"{}",
     dead: bool = False,
     path: str = "/v1/chat/completions",
-) -> tuple[int, bytes]:
-    """Status and body that a client gets of an answer in these pieces."""
+    straight: bool = False,
+) -> list[Message]:
+    """What a client gets of an answer in these pieces, all but the first of which may take the straight way."""
     sent: list[Message] = []
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await receive()
         await send({"type": "http.response.start", "status": status, "headers": headers or []})
+        way: Send = scope[STRAIGHT] if straight else send
         for number, body in enumerate(bodies):
-            await send({"type": "http.response.body", "body": body, "more_body": number < len(bodies) - 1})
+            await way({"type": "http.response.body", "body": body, "more_body": number < len(bodies) - 1})
 
     async def receive() -> Message:
         return {"type": "http.request", "body": request, "more_body": False}
@@ -37,7 +39,13 @@ async def told(
 
     await Told(app, lambda: dead)({"method": "POST", "path": path}, receive, send)
     assert [message["type"] for message in sent].count("http.response.start") == 1
-    return sent[0]["status"], b"".join(message.get("body", b"") for message in sent[1:])
+    return sent
+
+
+async def told(*bodies: bytes, **more: Any) -> tuple[int, bytes]:
+    """Status and body that a client gets of an answer in these pieces."""
+    head, *rest = await messages(*bodies, **more)
+    return head["status"], b"".join(message.get("body", b"") for message in rest)
 
 
 def error(body: bytes) -> dict[str, Any]:
@@ -147,14 +155,27 @@ async def test_a_good_answer_passes_unchanged() -> None:
     assert await told(b'{"a":', b"1}") == (200, b'{"a":1}')
 
 
+@pytest.mark.parametrize("stream", [False, True])
+async def test_an_error_keeps_the_headers_that_the_application_gave_its_answer(stream: bool) -> None:
+    given = [(b"vary", b"Origin"), (b"access-control-allow-origin", b"*"), (b"x-request-id", b"7")]
+    body = json.dumps(INTERNAL if stream else {"error": {"message": "x", "code": 429}}).encode()
+    pieces = (b"data: " + body + b"\n\n", b"") if stream else (body,)
+    own = STREAM if stream else [(b"Content-Type", b"text/plain"), (b"content-length", b"5"), (b"Retry-After", b"900")]
+    head, rest = await messages(*pieces, status=200 if stream else 429, headers=[*own, *given])
+    length = str(len(rest["body"])).encode()
+    wanted = [*given, (b"content-type", b"application/json"), (b"content-length", length)]
+    assert sorted(head["headers"]) == sorted(wanted if stream else [*wanted, (b"retry-after", b"5")])
+
+
+@pytest.mark.parametrize("straight", [False, True])
 @pytest.mark.parametrize(("dead", "words"), [(False, "Internal server error"), (True, "engine has failed")])
 async def test_an_error_in_a_stream_of_messages_is_no_word_of_the_applications_own_trouble(
-    dead: bool, words: str
+    dead: bool, words: str, straight: bool
 ) -> None:
     trouble = {"type": "error", "error": {"type": "internal_error", "message": "1 validation error for Chunk"}}
     event = f"event: error\ndata: {json.dumps(trouble)}\n\n".encode()
     begun = b"event: message_start\ndata: {}\n\n"
-    code, got = await told(begun, event, b"", headers=STREAM, dead=dead, path="/v1/messages")
+    code, got = await told(begun, event, b"", headers=STREAM, dead=dead, path="/v1/messages", straight=straight)
     name, _, data = got.removeprefix(begun).decode().removesuffix("\n\n").partition("\ndata: ")
     assert (code, name) == (200, "event: error")
     assert json.loads(data)["error"]["type"] == "server_error"
