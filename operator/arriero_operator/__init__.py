@@ -1,0 +1,1 @@
+"""The operator of Arriero; docs/architecture.md tells which package does what."""

@@ -26,7 +26,6 @@ from arriero_operator.kube.protocol import (
     Kube,
     Object,
 )
-from arriero_operator.planning.planner import VERSION
 from arriero_operator.pods.facts import pod_facts
 from arriero_operator.registrations.live import LiveRegistrations
 from arriero_operator.render import children
@@ -53,7 +52,7 @@ class Children:
         self._registrations = registrations
         self._applier = Applier(kube, cache)
         self._access = Access(self._applier, cache, settings)
-        self._lost = LostRevisions(kube, cache, self._applier, VERSION)
+        self._lost = LostRevisions(kube, cache, self._applier, records.VERSION)
         self._waited: dict[Key, float] = {}
 
     async def regain(self, observed: Observed) -> None:

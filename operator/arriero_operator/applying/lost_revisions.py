@@ -34,7 +34,8 @@ class LostRevisions:
         self._applier = applier
         self._operator = operator
         self._seen: dict[Key, dict[str, Object]] = {}
-        """Records that nothing else tells of, by model and hash; of a model at rest none."""
+        """By model and hash. The one in force too: once the Deployment is at the next, nothing else tells of it, and it
+        may be deleted before another round has looked at the model."""
 
     async def regain(self, observed: Observed) -> None:
         """Those that the status tells of and that are not stored. Raises KubeError."""
@@ -45,7 +46,7 @@ class LostRevisions:
         served = {str(said[one]) for one in ("serving", "lastGood") if said.get(one)}
         if current not in stored and current in {*served, said.get("wanted")}:
             await self._of_deployment(observed, current)
-        await self._as_seen(observed, served - {current}, stored)
+        await self._as_seen(observed, served, stored, current)
 
     def forget(self, key: Key) -> None:
         """The model is gone."""
@@ -65,13 +66,13 @@ class LostRevisions:
         record["metadata"]["annotations"] |= {labels.INPUTS: said} if said else {}
         await self._store(observed, record)
 
-    async def _as_seen(self, observed: Observed, needed: set[str], stored: Mapping[str, Object]) -> None:
-        """The Deployment is at another: when its pods fail, it goes back to one of these."""
+    async def _as_seen(self, observed: Observed, needed: set[str], stored: Mapping[str, Object], current: str) -> None:
+        """Where the Deployment is at another (`current`): when its pods fail, it goes back to one of these."""
         before = self._seen.pop(observed.key, {})
         seen = {one: found for one in needed if (found := stored.get(one) or before.get(one)) is not None}
         if seen:
             self._seen[observed.key] = seen
-        for lost in sorted(seen.keys() - stored.keys()):
+        for lost in sorted(seen.keys() - stored.keys() - {current}):
             known = records.recorded(observed.owner, [seen[lost]], lost, self._operator)
             if known is not None and belongs(seen[lost], observed.owner):
                 await self._store(observed, known.record)
@@ -80,7 +81,7 @@ class LostRevisions:
         try:
             await self._applier.ensure(observed.owner, REVISIONS, [Part(labels.MANAGER, record)])
         except (ChildProblem, Leaving):
-            return  # nothing is rolled without a record: what hinders it is told where one is to be made
+            return  # nothing is rolled without a record, and a failure says that there is none to go back to
 
 
 def applied(live: Object) -> Object | None:

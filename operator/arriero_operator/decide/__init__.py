@@ -1,1 +1,1 @@
-"""Pure decisions: what is accepted, who holds a name, which revisions stay, what the conditions say."""
+"""Pure decisions: what is accepted, who holds a name, how pods are replaced, when to go back, what the status says."""

@@ -1,7 +1,6 @@
 """The plan for a model, with what has to be looked up for it."""
 
 from collections.abc import Callable, Iterable
-from importlib import metadata
 from typing import Final
 
 from arriero_api.contract import Registration
@@ -19,13 +18,12 @@ from arriero_operator.planning.turns import Turns
 from arriero_operator.recent import Recent
 from arriero_operator.render import credentials, names, template
 from arriero_operator.render.references import CLAIM, CONFIG_MAP, Reference, references
+from arriero_operator.revisions import records
 from arriero_operator.revisions.lineage import Seen
 from arriero_operator.revisions.records import hash_of
 from arriero_operator.rounds.observed import Observed
 from arriero_operator.work.keys import Key
 
-VERSION: Final = metadata.version("arriero")
-"""Recorded in every revision that this operator renders."""
 _READ: Final = 1_024
 """How many specs are remembered as laid over their profile: a model that starts is worked on several times."""
 
@@ -75,7 +73,7 @@ class Planner:
     def _holding(self, observed: Observed, bare: Plan) -> Plan:
         stored = revisions_of(self._cache, observed)
         rollback = observed.spec.rollout.rollback
-        return holding(bare, observed.owner, observed.model, stored, VERSION, rollback)
+        return holding(bare, observed.owner, observed.model, stored, records.VERSION, rollback)
 
     def settled(self, key: Key) -> None:
         """The model rests, as the cache says by now: its turn is over."""
@@ -103,7 +101,7 @@ class Planner:
     def _planned(self, observed: Observed, asked: Asked, seen: Seen, *, rolling: bool = False, moved: str = "") -> Plan:
         rivals = self._rivals(observed, claims.wanted_names(observed.owner.name, asked.spec))
         stored = revisions_of(self._cache, observed)
-        return plan(observed.owner, observed.model, asked, rivals, stored, VERSION, seen, rolling, moved)
+        return plan(observed.owner, observed.model, asked, rivals, stored, records.VERSION, seen, rolling, moved)
 
     def _rolling(self, observed: Observed, asked: Asked, seen: Seen, found: Plan) -> Plan:
         """The same with the profile as it is now, or with its image, where it is the model's turn."""

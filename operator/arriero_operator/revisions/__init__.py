@@ -1,1 +1,1 @@
-"""What pods are made of, kept as ControllerRevisions: their content, and which of them a spec means. Pure."""
+"""What pods are made of, kept as ControllerRevisions: which of them a spec means, and which stay. Pure."""

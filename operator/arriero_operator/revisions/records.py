@@ -7,6 +7,7 @@ newer operator, or a profile with another image, restarts nothing. Except what n
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from importlib import metadata
 from typing import Any, Final
 
 from arriero_api import labels, pod
@@ -19,6 +20,8 @@ from arriero_operator.render.children import Json, Owner
 from arriero_operator.render.inputs import Inputs
 from arriero_operator.revisions.lineage import Choice
 
+VERSION: Final = metadata.version("arriero")
+"""Recorded in every revision that this operator renders."""
 _FAILURE_BYTES: Final = 4096
 
 

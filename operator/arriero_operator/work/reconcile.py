@@ -9,7 +9,7 @@ from arriero_operator.work.keys import Key
 @dataclass(frozen=True, slots=True)
 class Result:
     """A reconcile that succeeded. `requeue_after` is in seconds; None: not before the next change. `gone`: nothing is
-    left of what the key stands for."""
+    left to be done for what the key stands for."""
 
     requeue_after: float | None = None
     gone: bool = False

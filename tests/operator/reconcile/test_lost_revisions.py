@@ -1,11 +1,18 @@
 """ControllerRevisions that somebody deletes: they come back from the Deployment, and no pod is replaced for it."""
 
 import json
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from arriero_api import labels
-from arriero_operator.applying.lost_revisions import applied, part
+from arriero_operator.applying.apply import Applier
+from arriero_operator.applying.lost_revisions import LostRevisions, applied, part
+from arriero_operator.cache.store import Cache
+from arriero_operator.kube.protocol import Kube
+from arriero_operator.render.children import Owner
+from arriero_operator.rounds.observed import Observed
 from tests.conftest import MakeOperator
 from tests.operator.reconcile.models import model, patch_spec, until
 from tests.operator.reconcile.pods import Pods
@@ -16,7 +23,7 @@ from tests.support.kubectl import Kubectl, Object
 from tests.support.operator import operator_settings
 
 TUNED = ("-m", "tests.support.tuned_operator")
-OTHERWISE = json.dumps({"planning.planner.VERSION": "99.0", "render.template._USER": 1234})
+OTHERWISE = json.dumps({"revisions.records.VERSION": "99.0", "render.template._USER": 1234})
 REPORT = {"references": "Report", "images": "Report"}
 
 
@@ -136,3 +143,47 @@ def test_a_template_whose_image_somebody_else_has_set_is_not_taken() -> None:
 
 def test_an_object_that_does_not_tell_who_has_set_what_has_no_template_to_take() -> None:
     assert applied({"metadata": {}, "spec": {"template": {"spec": {}}}}) is None
+
+
+async def test_a_record_deleted_right_after_a_rollout_has_begun_comes_back_as_it_was_seen_before() -> None:
+    owner = Owner("team", "tiny", "uid-1", "default")
+
+    def record_of(revision: str) -> Object:
+        metadata = {
+            "name": f"tiny-{revision}",
+            "namespace": "team",
+            "labels": {labels.REVISION: revision},
+            "annotations": {},
+            "ownerReferences": [{"uid": owner.uid}],
+        }
+        return {"metadata": metadata, "revision": 1, "data": {"template": {"spec": {}}}}
+
+    class World:
+        """FAKE cache and applier."""
+
+        def __init__(self) -> None:
+            self.records: tuple[Object, ...] = (record_of("old"), record_of("new"))
+            self.at = "old"
+            self.stored: list[str] = []
+
+        def get(self, *_: Any) -> Object:
+            template = {"metadata": {"labels": {labels.REVISION: self.at}}}
+            return {"metadata": {"ownerReferences": [{"uid": owner.uid}]}, "spec": {"template": template}}
+
+        def children(self, *_: Any) -> tuple[Object, ...]:
+            return self.records
+
+        async def ensure(self, *args: Any) -> None:
+            self.stored.append(args[2][0].intent["metadata"]["name"])
+
+    def seen(wanted: str) -> Observed:
+        said = {"model": {"serving": "old", "lastGood": "old", "wanted": wanted}}
+        return cast(Observed, SimpleNamespace(key=("team", "tiny"), stem="tiny", owner=owner, before=said))
+
+    world = World()
+    lost = LostRevisions(cast(Kube, None), cast(Cache, world), cast(Applier, world), "1")
+    await lost.regain(seen("old"))
+    assert world.stored == []
+    world.at, world.records = "new", (record_of("new"),)
+    await lost.regain(seen("new"))
+    assert world.stored == ["tiny-old"]

@@ -45,7 +45,7 @@ def test_an_operator_of_another_version_that_would_render_otherwise_changes_no_p
     pods = serve(kubectl)
     before, (record,) = template(kubectl), kubectl.items("controllerrevisions", "arriero.dev/model=tiny")
     older.stop()
-    monkeypatch.setenv("TUNED", json.dumps({"planning.planner.VERSION": "99.0", "render.template._USER": 1234}))
+    monkeypatch.setenv("TUNED", json.dumps({"revisions.records.VERSION": "99.0", "render.template._USER": 1234}))
     operator(program=TUNED, identity="operator-1")
     patch_spec(kubectl, "tiny", {"model": {"uri": "hf://org/tiny", "aliases": ["chat"]}, "replicas": 2})
     (other,) = [pod for pod in pods.placed(2) if pod.get("status", {}).get("phase") != "Running"]
