@@ -78,12 +78,18 @@ def reap() -> dict[int, int]:
     return ended
 
 
-def reap_but(own: Collection[int]) -> None:
-    """Reap the children that have ended, without those for which others of this process wait. Does not wait."""
+def reap_but(own: Collection[int]) -> list[int]:
+    """Reap the children that have ended, without those for which others of this process wait. Does not wait.
+
+    Returns those that cannot be reaped yet: threads of theirs are still on their way out.
+    """
+    left = []
     for entry in _PROC.iterdir():
         if entry.name.isdigit() and _stat(entry) == ("Z", os.getpid()) and int(entry.name) not in own:
             with contextlib.suppress(ChildProcessError):
-                os.waitpid(int(entry.name), os.WNOHANG)
+                if os.waitpid(int(entry.name), os.WNOHANG) == (0, 0):
+                    left.append(int(entry.name))
+    return left
 
 
 def kill_all(seconds: float, ended: Callable[[dict[int, int]], None]) -> list[int]:

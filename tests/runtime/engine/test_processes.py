@@ -37,3 +37,31 @@ own.unlink()
 def test_a_worker_whose_engine_core_has_died_is_ended_with_what_they_shared() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False, timeout=60)
     assert (done.stdout, done.stderr) == ("[] False -9\nFalse True\n", "")
+
+
+THREAD = """
+import ctypes, os, threading, time
+from pathlib import Path
+from arriero_runtime.engine.vllm import processes
+
+SYS_EXIT = 60 if os.uname().machine == "x86_64" else 93
+
+def last(until):
+    os.read(until, 1)
+    os._exit(0)
+
+reader, writer = os.pipe()
+worker = os.fork()
+if not worker:
+    threading.Thread(target=last, args=(reader,)).start()
+    ctypes.CDLL(None).syscall(SYS_EXIT, 0)  # ends this thread alone
+while Path(f"/proc/{worker}/stat").read_text().split()[2] != "Z":
+    time.sleep(0.01)
+threading.Timer(0.3, os.write, (writer, b"x")).start()
+print(processes.end(10), Path(f"/proc/{worker}").exists())
+"""
+
+
+def test_an_engine_has_ended_when_the_last_thread_of_its_processes_has() -> None:
+    done = subprocess.run([sys.executable, "-c", THREAD], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.stdout, done.stderr) == ("[] False\n", "")

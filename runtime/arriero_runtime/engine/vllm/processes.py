@@ -65,7 +65,9 @@ def end(seconds: float, shared: Collection[Path] = ()) -> list[int]:
     if not left:
         _unlink(shared - shared_by([os.getpid()]))
     # Nobody waits for those that came here by the death of their parent.
-    tree.reap_but([child.pid for child in multiprocessing.active_children() if child.pid is not None])
+    own = [child.pid for child in multiprocessing.active_children() if child.pid is not None]
+    while tree.reap_but(own) and time.monotonic() < deadline:
+        time.sleep(_LOOK_SECONDS)
     return left
 
 
