@@ -22,7 +22,9 @@ _UNREADABLE: Final = "There was an error parsing the body"
 _INTERNAL: Final = "Internal server error"
 """The application's words for a request that the engine gave up: with a form for the answer, on its account."""
 _DETAIL: Final = re.compile(r"^  (\{.*\})$", re.MULTILINE)
-_OF_THE_BODY: Final = frozenset({b"content-type", b"content-length"})
+_OF_THE_BODY: Final = frozenset(
+    {b"content-type", b"content-length", b"content-encoding", b"content-language", b"etag", b"transfer-encoding"}
+)
 """Headers of an answer that another body has not got."""
 
 
@@ -118,11 +120,11 @@ class _Answer:
         """In place of the answer with this head, whose other headers are right for any: the request's number, and what
         browsers and caches need to know."""
         self._over = True
-        kept = {
-            name.lower().decode("latin-1"): value.decode("latin-1")
-            for name, value in head.get("headers", [])
-            if name.lower() not in _OF_THE_BODY
-        }
+        kept: dict[str, str] = {}
+        for name, value in head.get("headers", []):
+            if name.lower() not in _OF_THE_BODY:
+                key, text = name.lower().decode("latin-1"), value.decode("latin-1")
+                kept[key] = f"{kept[key]}, {text}" if key in kept else text  # RFC 9110, section 5.3
         await replace(refusal, headers={**kept, **refusal.headers}).send(self._send)
 
     def _put_right(self, status: int, body: bytes) -> Refusal:
