@@ -167,7 +167,7 @@ def test_c06_the_engine_stops_when_a_client_leaves(server: Live, path: str, requ
         await asyncio.gather(*(leave() for _ in range(20)))
 
     asyncio.run(all_leave())
-    eventually(lambda: server.gauge("vllm:num_requests_running") == 0, 5)
+    eventually(lambda: server.gauge("vllm:num_requests_running") == 0, 2)
     assert server.gauge("vllm:num_requests_waiting") == 0
     with server.client() as client:
         assert complete(client).status_code == 200
