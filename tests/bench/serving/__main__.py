@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from tests.bench.bare import Bare
 from tests.bench.parts import of_tree
-from tests.bench.serving import free, report
+from tests.bench.serving import apart, free, report
 from tests.bench.serving.rounds import Client, Round, Server, client, interleaved, one
 from tests.bench.serving.sides import BARE, CHAT, COMPLETION, NATIVE, OPENAI, SIDES, Work, real_works, tiny_works
 from tests.models import smollm2, tiny
@@ -119,11 +119,20 @@ def main() -> None:
     parser.add_argument("--sides", type=_sides, default=list(SIDES), help="beginnings of: " + ", ".join(SIDES))
     parser.add_argument("--kind", choices=("streams", "answers", "both"), default="both")
     parser.add_argument("--json", type=Path, help="a file for all rounds")
+    parser.add_argument(
+        "--processors",
+        choices=("apart", "shared"),
+        default="apart",
+        help="apart: the engines on one half, the front ends and the client on the other",
+    )
     asked = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the servers are ended
     start = free_servers if asked.model == "free" else servers
     with start(smollm2() if asked.model == "smollm2" else tiny()) as found, client() as load:
-        print(f"model: {asked.model}; ratios: more than 1 is better than the other side\n", flush=True)
+        if asked.processors == "apart":
+            apart.put(found.values(), load.pid)
+        print(f"model: {asked.model}; processors: {asked.processors}", flush=True)
+        print("ratios: more than 1 is better than the other side\n", flush=True)
         print(rest(found), flush=True)
         measure(asked, load, found)
         print(memory(found))

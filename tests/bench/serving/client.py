@@ -67,7 +67,7 @@ class Connection(asyncio.Protocol):
         self._order = order
         self._found = found
         self._transport: asyncio.Transport
-        self._over: asyncio.Future[None]
+        self._over: asyncio.Future[None] | None = None  # until it is asked for the first time
         self._head = self._tail = b""
         self._events = self._left = 0
         self._begun = self._last = 0.0
@@ -78,11 +78,11 @@ class Connection(asyncio.Protocol):
 
     async def ask(self, request: bytes) -> None:
         """One request, with its head. Raises RuntimeError for an answer of another kind than expected."""
-        self._over = asyncio.get_running_loop().create_future()
+        over = self._over = asyncio.get_running_loop().create_future()
         self._head, self._tail, self._events, self._last = b"", b"", 0, 0.0
         self._begun = time.perf_counter()
         self._transport.write(request)
-        await self._over
+        await over
 
     def data_received(self, data: bytes) -> None:
         now = time.perf_counter()
@@ -123,14 +123,14 @@ class Connection(asyncio.Protocol):
         self._found.whole.append(now - self._begun)
         self._found.events += self._events
         self._found.tokens += int(counted[-1])
+        assert self._over is not None
         self._over.set_result(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if not self._over.done():
-            self._fail(b"the connection was lost")
+        self._fail(b"the connection was lost")
 
     def _fail(self, data: bytes) -> None:
-        if not self._over.done():
+        if self._over is not None and not self._over.done():
             self._over.set_exception(RuntimeError(f"{self._order.path}: {data[:1000]!r}"))
 
     def close(self) -> None:

@@ -18,8 +18,9 @@ _REST_SECONDS: Final = 1.3
 """After a round: the engine's processes turn for about a second after work, at the cost of the other side."""
 
 _WARMING: Final = 64
-"""Requests before each round, which do not count: a server that has just rested while another worked is up to a tenth
-slower at first, and some sides are never the first after another's server."""
+"""Requests before each round, which do not count, or as many as there are streams: a server that has just rested while
+another worked is up to a tenth slower at first, and some sides are never the first after another's server. Streams that
+are few need fewer for as many seconds: 16 for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,10 @@ class Client:
             cwd=Path(__file__).parents[3],
             start_new_session=True,
         )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     def run(self, order: Order) -> Answer:
         """One round. Raises RuntimeError when the client ends, having said why on its standard error."""
@@ -81,7 +86,8 @@ def one(client: Client, server: Server, side: Side, work: Work) -> Round:
     bodies = [json.dumps(side.body(work.route, tokens, work.streamed)) for tokens in work.lengths()]
     before_text = 1 if work.streamed and work.route == CHAT else 0
     order = Order(server.port, side.path(work.route), bodies, work.streams, work.streamed, before=before_text)
-    client.run(replace(order, bodies=bodies[:_WARMING]))
+    warming = max(work.streams, min(_WARMING, 16 * work.streams))
+    client.run(replace(order, bodies=bodies[:warming]))
     before = server.parts.cpu()
     answer = client.run(order)
     after = server.parts.cpu()
