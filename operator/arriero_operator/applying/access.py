@@ -12,7 +12,7 @@ from arriero_operator.configuration.settings import Settings
 from arriero_operator.kube.protocol import POLICIES, SERVICES
 from arriero_operator.render import names, service
 from arriero_operator.render.networkpolicy import network_policy
-from arriero_operator.rounds.round import Round, owned
+from arriero_operator.rounds.round import Round
 
 _PLAIN: Final = "ClusterIP"
 
@@ -33,7 +33,7 @@ class Access:
         await self._applier.ensure(observed.owner, SERVICES, [Part(labels.MANAGER, intent)])
         # The Service of an earlier name goes when the new one is there.
         for obj in self._cache.children(SERVICES, now.key[0], observed.stem):
-            if obj["metadata"]["name"] != intent["metadata"]["name"] and owned(obj, now):
+            if obj["metadata"]["name"] != intent["metadata"]["name"] and observed.owner.owns(obj):
                 await self._applier.remove(SERVICES, obj)
 
     def _announced(self, now: Round) -> Service:
@@ -57,7 +57,7 @@ class Access:
                 intent["spec"]["egress"] = stored["spec"].get("egress") or []
             await self._applier.ensure(observed.owner, POLICIES, [Part(labels.MANAGER, intent)])
             return
-        if stored is not None and owned(stored, now):
+        if stored is not None and observed.owner.owns(stored):
             await self._applier.remove(POLICIES, stored)
 
 

@@ -11,15 +11,15 @@ from typing import Any, Final
 
 from arriero_api import labels
 from arriero_operator.applying import marks
-from arriero_operator.applying.ownership import ChildProblem, Leaving, check
 from arriero_operator.applying.parts import Applied, Part, looks, recalled, settling
+from arriero_operator.applying.problems import ChildProblem, Leaving, check
 from arriero_operator.cache.store import Cache
 from arriero_operator.diagnose.failures import failure
 from arriero_operator.diagnose.refusals import hindered, refused
 from arriero_operator.kube.errors import Conflict, Forbidden, Invalid, NotFound
 from arriero_operator.kube.protocol import CLAIMS, MODELS, SERVICES, Kind, Kube, Object
 from arriero_operator.pods import facts
-from arriero_operator.render.children import Owner
+from arriero_operator.render.owner import Owner, names_model
 
 _MERGEABLE: Final = (SERVICES, CLAIMS)
 """Kinds in which somebody else's object could take up ours without a conflict. Of the others the name holds a hash, or
@@ -78,8 +78,7 @@ class Applier:
         metadata = obj["metadata"]
         place = (kind.kind, metadata["namespace"], metadata["name"])
         self._applied.pop(place, None)
-        owner = (metadata.get("annotations") or {}).get(labels.OWNER, "")
-        self._places[metadata["namespace"], owner].discard(place)
+        self._places[metadata["namespace"], names_model(obj)].discard(place)
         await self._kube.delete(kind, metadata["namespace"], metadata["name"], uid=metadata["uid"])
 
     def forget(self, namespace: str, model: str) -> None:

@@ -9,8 +9,8 @@ from arriero_operator.applying.access import Access
 from arriero_operator.applying.apply import Applier
 from arriero_operator.applying.lost_revisions import LostRevisions
 from arriero_operator.applying.obstacles import Obstacles
-from arriero_operator.applying.ownership import ChildProblem, Leaving
 from arriero_operator.applying.parts import Part
+from arriero_operator.applying.problems import ChildProblem, Leaving
 from arriero_operator.cache.store import Cache
 from arriero_operator.configuration.settings import Settings
 from arriero_operator.decide import failed, sparing
@@ -33,7 +33,7 @@ from arriero_operator.render.claim import cache_claim
 from arriero_operator.revisions import records
 from arriero_operator.revisions.records import Revision
 from arriero_operator.rounds.observed import Observed
-from arriero_operator.rounds.round import Outcome, Round, owned
+from arriero_operator.rounds.round import Outcome, Round
 from arriero_operator.work.keys import Key
 
 _LEAVING: Final = 0.5
@@ -88,7 +88,7 @@ class Children:
         served = (said.get("serving"), said.get("lastGood"))
         stored = self._cache.children(REVISIONS, now.key[0], now.observed.stem)
         found = records.stillborn(now.plan.inputs, stored, now.observed.pods, served)
-        if found is None or not owned(found, now):
+        if found is None or not now.observed.owner.owns(found):
             return False
         live = await self._kube.list(PODS, now.key[0], _pods_of(now, now.plan.inputs.hash))
         if records.stillborn(now.plan.inputs, stored, map(pod_facts, live), served) is None:
@@ -107,7 +107,7 @@ class Children:
         for kind in (REVISIONS, CONFIG_MAPS):
             stored = self._cache.children(kind, now.key[0], now.observed.stem)
             for obj in records.surplus(stored, now.observed.pods, keep):
-                if owned(obj, now) and not await self._has_pods(now, records.hash_of(obj)):
+                if now.observed.owner.owns(obj) and not await self._has_pods(now, records.hash_of(obj)):
                     await self._applier.remove(kind, obj)
 
     def forget(self, key: Key) -> None:
@@ -182,7 +182,7 @@ class Children:
             await self._one(now, BUDGETS, children.disruption_budget(now.observed.owner))
             return
         stored = self._cache.get(BUDGETS, now.key[0], now.observed.stem)
-        if stored is not None and owned(stored, now):
+        if stored is not None and now.observed.owner.owns(stored):
             await self._applier.remove(BUDGETS, stored)
 
     async def _one(self, now: Round, kind: Kind, intent: Object) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 from arriero_api import labels, pod
 from arriero_operator.applying.apply import Applier
-from arriero_operator.applying.ownership import ChildProblem, Leaving
 from arriero_operator.applying.parts import Part
+from arriero_operator.applying.problems import ChildProblem, Leaving
 from arriero_operator.cache.store import Cache
 from arriero_operator.kube.errors import NotFound
 from arriero_operator.kube.protocol import DEPLOYMENTS, REVISIONS, Kube, Object
@@ -21,7 +21,6 @@ from arriero_operator.observing.observe import deployment_of, revisions_of
 from arriero_operator.render import children
 from arriero_operator.revisions import records
 from arriero_operator.rounds.observed import Observed
-from arriero_operator.rounds.round import belongs
 from arriero_operator.work.keys import Key
 
 
@@ -58,7 +57,7 @@ class LostRevisions:
         except NotFound:
             return
         template = applied(live)
-        if template is None or not belongs(live, observed.owner) or _revision(live) != lost:
+        if template is None or not observed.owner.owns(live) or _revision(live) != lost:
             return
         number = records.following(revisions_of(self._cache, observed))
         record = children.controller_revision(observed.owner, lost, template, number, self._operator)
@@ -74,7 +73,7 @@ class LostRevisions:
             self._seen[observed.key] = seen
         for lost in sorted(seen.keys() - stored.keys() - {current}):
             known = records.recorded(observed.owner, [seen[lost]], lost, self._operator)
-            if known is not None and belongs(seen[lost], observed.owner):
+            if known is not None and observed.owner.owns(seen[lost]):
                 await self._store(observed, known.record)
 
     async def _store(self, observed: Observed, record: Object) -> None:

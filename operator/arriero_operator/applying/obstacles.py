@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from arriero_api.contract import Failure
-from arriero_operator.applying.ownership import ChildProblem
+from arriero_operator.applying.problems import ChildProblem
 from arriero_operator.diagnose.refusals import DENIED, hindered
 from arriero_operator.kube.errors import Forbidden, KubeError
 from arriero_operator.rounds.round import Outcome

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from typing import Any
 
-from arriero_operator.cache.store import CACHED, Cache, belongs
+from arriero_operator.cache.store import CACHED, Cache, is_watched
 from arriero_operator.kube.errors import NotFound
 from arriero_operator.kube.protocol import Kind, Kube, Object, Objects, Scope
 
@@ -78,7 +78,7 @@ class CachedKube:
         self._forget(kind, namespace, name, uid)
 
     def _keep(self, kind: Kind, obj: Object) -> Object:
-        if belongs(kind, obj):
+        if is_watched(kind, obj):
             self._cache.put(kind, obj)
         return obj
 

@@ -1,23 +1,16 @@
-"""Which InferenceModel, and so which operator, an object belongs to."""
+"""Which InferenceModel, and so which operator, an object tells of; whose it is: `render.owner`."""
 
 from arriero_api import labels
 from arriero_operator.kube.protocol import MODELS, Kind, Object
+from arriero_operator.render.owner import names_model
 from arriero_operator.work.keys import Key
 
 
 def key_of(kind: Kind, obj: Object) -> Key | None:
-    """The model's own key, or that of a child's model: by annotation, else by the controlling owner; None: nobody's."""
+    """The model's own key, or that of the model that a child or pod tells of; None: of none."""
     metadata = obj["metadata"]
-    namespace = metadata["namespace"]
-    if kind is MODELS:
-        return (namespace, metadata["name"])
-    if name := metadata.get("annotations", {}).get(labels.OWNER):
-        return (namespace, name)
-    for owner in metadata.get("ownerReferences", ()):
-        group = owner["apiVersion"].partition("/")[0]
-        if owner.get("controller") and owner["kind"] == labels.KIND and group == labels.GROUP:
-            return (namespace, owner["name"])
-    return None
+    name = metadata["name"] if kind is MODELS else names_model(obj)
+    return (metadata["namespace"], name) if name else None
 
 
 def class_of(kind: Kind, obj: Object) -> str:

@@ -15,6 +15,8 @@ from arriero_operator.cache.owners import class_of, selector
 from arriero_operator.cache.rivals import Rivals
 from arriero_operator.cache.texts import Texts
 from arriero_operator.kube.protocol import CHILDREN, MODELS, PODS, Kind, Object
+from arriero_operator.render import names
+from arriero_operator.render.owner import is_labelled, names_model
 
 CACHED: Final = (MODELS, *CHILDREN, PODS)
 
@@ -116,9 +118,10 @@ class Cache:
         names = self._by_stem.get((kind.kind, namespace, stem), ())
         return [self._objects[kind.kind][(namespace, name)] for name in sorted(names)]
 
-    def pods(self, namespace: str, stem: str) -> list[Object]:
-        """All pods of the model, by name."""
-        return self.children(PODS, namespace, stem)
+    def pods(self, namespace: str, model: str) -> list[Object]:
+        """All pods of the model, by name; not those that tell of another one, which may have the same stem."""
+        found = self.children(PODS, namespace, names.stem(model))
+        return [pod for pod in found if names_model(pod) in ("", model)]
 
     def models(self, namespace: str | None = None) -> list[Object]:
         """All InferenceModels, of one namespace or of all, by namespace and name."""
@@ -169,10 +172,9 @@ def prune(kind: Kind, obj: Object) -> Object:
     return pruned
 
 
-def belongs(kind: Kind, obj: Object) -> bool:
-    """Whether the object is one that the operator watches: an InferenceModel or labelled as its child."""
-    labelled: bool = obj["metadata"].get("labels", {}).get(labels.MANAGED_BY) == labels.MANAGED_BY_VALUE
-    return kind in CACHED and (kind is MODELS or labelled)
+def is_watched(kind: Kind, obj: Object) -> bool:
+    """Whether the object is one that the operator watches: an InferenceModel or labelled as its child or pod."""
+    return kind in CACHED and (kind is MODELS or is_labelled(obj))
 
 
 def _prune_pod(spec: dict[str, Any]) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from arriero_operator.decide import claims
 from arriero_operator.decide.acceptance import Asked
 from arriero_operator.decide.claims import Loss
 from arriero_operator.diagnose.failures import failure
-from arriero_operator.render.children import Owner
 from arriero_operator.render.inputs import Inputs
+from arriero_operator.render.owner import Owner
 from arriero_operator.revisions import lineage, records
 from arriero_operator.revisions.lineage import Seen, Wish
 from arriero_operator.revisions.records import Rejection, Revision

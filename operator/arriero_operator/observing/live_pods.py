@@ -27,7 +27,7 @@ class LivePods:
     async def look(self, now: Round) -> bool:
         """Put the pods as they are into the round; True: they are not what it had. Raises KubeError."""
         namespace, stem = now.key[0], now.observed.stem
-        known = self._cache.pods(namespace, stem)
+        known = self._cache.pods(*now.key)
         there = await self._kube.list(PODS, namespace, f"{labels.MODEL}={stem}")
         uids = {pod["metadata"]["uid"] for pod in there}
         for pod in known:

@@ -9,7 +9,7 @@ from arriero_operator.observing.pod_events import PodEvents
 from arriero_operator.observing.runtime_status import RuntimeStatuses
 from arriero_operator.pods.facts import PodFacts, pod_facts
 from arriero_operator.render import names
-from arriero_operator.render.children import Owner
+from arriero_operator.render.owner import Owner
 from arriero_operator.rounds.observed import Observed
 from arriero_operator.work.keys import Key
 
@@ -39,7 +39,7 @@ def observe(cache: Cache, statuses: RuntimeStatuses, heard: PodEvents, key: Key)
 def pods_of(cache: Cache, statuses: RuntimeStatuses, heard: PodEvents, key: Key) -> list[PodFacts]:
     """The model's pods with the last answers of their runtimes, and what Events say of them."""
     found = []
-    for obj in cache.pods(key[0], names.stem(key[1])):
+    for obj in cache.pods(*key):
         bare = pod_facts(obj)
         status, progressed = statuses.known(key, bare), statuses.progressed(key, bare)
         told = heard.known(key, bare.uid)

@@ -9,7 +9,7 @@ from arriero_operator.diagnose.failures import failure
 from arriero_operator.kube.errors import Forbidden, Invalid
 from arriero_operator.kube.protocol import DEPLOYMENTS, Kube
 from arriero_operator.render import children
-from arriero_operator.render.children import Owner
+from arriero_operator.render.owner import Owner
 from arriero_operator.revisions.records import Revision
 from arriero_operator.work.keys import Key
 

@@ -8,12 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from arriero_api import labels
 from arriero_operator.cache.last_words import Tally
 from arriero_operator.cache.store import Cache
 from arriero_operator.kube.protocol import Kube, Object
 from arriero_operator.reconcile import events
-from arriero_operator.render import names
 from arriero_operator.work.keys import Key
 
 LOOK_AGAIN: Final = 1.0
@@ -60,7 +58,7 @@ class Farewells:
         Seconds until the next look; None when their last pod has ended.
         """
         known = self._known.get(key, {})
-        present = {pod["metadata"]["uid"]: pod for pod in self._pods(key)}
+        present = {pod["metadata"]["uid"]: pod for pod in self._cache.pods(*key)}
         gone = [uid for uid in known if uid != current]
         if gone and not current:
             self._count(key, known[gone[-1]])
@@ -78,7 +76,7 @@ class Farewells:
     def _count(self, key: Key, one: _Known) -> None:
         """Which pods are the model's: all but those of deleted namesakes."""
         others = {pod for other in self._known[key].values() if other is not one for pod in other.pods}
-        left = {pod["metadata"]["uid"] for pod in self._pods(key)} - others
+        left = {pod["metadata"]["uid"] for pod in self._cache.pods(*key)} - others
         self._add(one, one.pods - left)
         one.pods = left
 
@@ -92,10 +90,6 @@ class Farewells:
 
     async def _emit(self, one: _Known, event: events.Event) -> None:
         await events.emit(self._kube, one.model, [event], self._now())
-
-    def _pods(self, key: Key) -> list[Object]:
-        found = self._cache.pods(key[0], names.stem(key[1]))
-        return [pod for pod in found if (pod["metadata"].get("annotations") or {}).get(labels.OWNER) == key[1]]
 
 
 def _deleting(pod: Object) -> bool:

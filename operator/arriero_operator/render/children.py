@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from arriero_api import labels, pod
 from arriero_api.contract import SCHEMA_VERSION, Registrations
 from arriero_operator.render import names
+from arriero_operator.render.owner import Json, Owner
 
 CHANGED: Final = "arriero.dev/changed"
 """Annotation of a registration ConfigMap that has changed since it was made: when it last did (UTC, whole seconds)."""
@@ -15,28 +15,6 @@ CHANGED: Final = "arriero.dev/changed"
 _HISTORY: Final = 2
 _NO_DEADLINE: Final = 2_147_483_647
 """Kubernetes counts a Deployment with this deadline as never stuck: the operator judges progress itself."""
-
-Json = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """The model that children belong to."""
-
-    namespace: str
-    name: str
-    uid: str
-    operator_class: str = labels.DEFAULT_CLASS
-
-    def reference(self) -> Json:
-        """A controller reference that blocks no deletion."""
-        return {
-            "apiVersion": labels.API_VERSION,
-            "kind": labels.KIND,
-            "name": self.name,
-            "uid": self.uid,
-            "controller": True,
-        }
 
 
 def disruption_budget(owner: Owner) -> Json:

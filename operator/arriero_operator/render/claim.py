@@ -4,7 +4,8 @@ from typing import Any, Final
 
 from arriero_api.spec.cache import ClaimTemplate
 from arriero_operator.render import names
-from arriero_operator.render.children import Owner, metadata
+from arriero_operator.render.children import metadata
+from arriero_operator.render.owner import Owner
 
 DEFAULT_MODES: Final = ("ReadWriteOnce",)
 """What every class of storage has."""

@@ -8,7 +8,8 @@ from arriero_api import pod, uris
 from arriero_api.types import Spec
 from arriero_operator.configuration.limits import NetworkRules, Peer
 from arriero_operator.render import names
-from arriero_operator.render.children import Json, Owner, metadata
+from arriero_operator.render.children import metadata
+from arriero_operator.render.owner import Json, Owner
 
 _LOCAL: Final = (*uris.MOUNTED, uris.FILE)
 _DNS: Final = [{"protocol": protocol, "port": 53} for protocol in ("UDP", "TCP")]

@@ -3,7 +3,8 @@
 from arriero_api import pod
 from arriero_api.types import Service
 from arriero_operator.render import names
-from arriero_operator.render.children import Json, Owner, metadata
+from arriero_operator.render.children import metadata
+from arriero_operator.render.owner import Json, Owner
 
 
 def name(model: str, wanted: Service) -> str:

@@ -16,8 +16,8 @@ from arriero_api.scrub import scrubbed
 from arriero_operator.diagnose.failures import catalogued
 from arriero_operator.pods.facts import PodFacts
 from arriero_operator.render import children, names, template
-from arriero_operator.render.children import Json, Owner
 from arriero_operator.render.inputs import Inputs
+from arriero_operator.render.owner import Json, Owner
 from arriero_operator.revisions.lineage import Choice
 
 VERSION: Final = metadata.version("arriero")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from arriero_api.types import Spec
 from arriero_operator.kube.protocol import Object
 from arriero_operator.pods.facts import PodFacts
-from arriero_operator.render.children import Owner
+from arriero_operator.render.owner import Owner
 from arriero_operator.work.keys import Key
 
 

@@ -1,9 +1,7 @@
 """One reconcile under way: what was observed, what is planned, what came of it."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from arriero_api.contract import Failure, Registration, Registrations
 from arriero_operator.decide.failed import Hold
@@ -12,7 +10,7 @@ from arriero_operator.decide.plan import Plan
 from arriero_operator.decide.rollout import SURGE, Method
 from arriero_operator.kube.errors import KubeError
 from arriero_operator.render import children
-from arriero_operator.render.children import Json, Owner
+from arriero_operator.render.owner import Json, Owner
 from arriero_operator.rounds.observed import Observed
 from arriero_operator.work.keys import Key
 
@@ -110,13 +108,3 @@ class Round:
     def applied(self) -> str:
         """Hash of the revision that pods are to be of."""
         return self.plan.applied.hash if self.plan.applied is not None else self.wanted
-
-
-def owned(obj: Mapping[str, Any], now: Round) -> bool:
-    """Whether the object belongs to the model of the round."""
-    return belongs(obj, now.observed.owner)
-
-
-def belongs(obj: Mapping[str, Any], owner: Owner) -> bool:
-    """Whether the object belongs to this model."""
-    return any(ref["uid"] == owner.uid for ref in obj["metadata"].get("ownerReferences") or ())

@@ -6,7 +6,7 @@ from typing import Any
 
 from arriero_api.labels import MODEL
 from arriero_operator.render import children
-from arriero_operator.render.children import Owner
+from arriero_operator.render.owner import Owner
 from tests.cluster.fakenodes import FAKE_NODE_LABEL
 
 Json = dict[str, Any]

@@ -6,7 +6,7 @@ import pytest
 
 from arriero_operator.applying import obstacles
 from arriero_operator.applying.obstacles import PATIENCE, Hesitation, Obstacles
-from arriero_operator.applying.ownership import ChildProblem
+from arriero_operator.applying.problems import ChildProblem
 from arriero_operator.diagnose.failures import failure
 from arriero_operator.kube.errors import Forbidden, Unavailable
 from tests.operator.faults.conftest import MakeBehind, serve

@@ -3,6 +3,7 @@
 from arriero_api import labels
 from arriero_operator.cache.store import Cache, prune
 from arriero_operator.kube.protocol import CONFIG_MAPS, DEPLOYMENTS, MODELS, PODS, Object
+from arriero_operator.render import names
 from tests.operator.machinery.objects import make
 
 
@@ -59,6 +60,16 @@ def test_deleted_objects_are_not_remembered_without_bound() -> None:
     for number in range(10_000):
         cache.drop(PODS, "team", "p", f"uid-{number}", version="5")
     assert len(cache._deleted) <= 4096
+
+
+def test_pods_of_a_model_that_is_called_like_the_stem_of_another_are_not_the_others() -> None:
+    cache, twin = Cache(), names.stem("A.B")
+    for model in ("A.B", twin):
+        one = make(PODS, f"pod-of-{len(model)}", 1, stem=twin)
+        one["metadata"]["annotations"] = names.child_annotations(model)
+        cache.put(PODS, one)
+    for model in ("A.B", twin):
+        assert [pod["metadata"]["name"] for pod in cache.pods("team", model)] == [f"pod-of-{len(model)}"]
 
 
 def test_children_are_found_by_the_models_label_in_their_namespace_alone() -> None:

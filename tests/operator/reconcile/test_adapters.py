@@ -22,8 +22,8 @@ from arriero_operator.decide.plan import lost_names
 from arriero_operator.decide.situation import NameState
 from arriero_operator.diagnose.failures import failure
 from arriero_operator.render import arguments
-from arriero_operator.render.children import Owner
 from arriero_operator.render.inputs import pod_inputs
+from arriero_operator.render.owner import Owner
 from arriero_operator.revisions import records
 from arriero_operator.revisions.room import room_of
 from tests.conftest import MakeOperator

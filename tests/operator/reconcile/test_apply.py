@@ -9,14 +9,14 @@ import pytest
 
 from arriero_api.types import Service
 from arriero_operator.applying.apply import Applier
-from arriero_operator.applying.ownership import ChildProblem, Leaving
 from arriero_operator.applying.parts import Part
+from arriero_operator.applying.problems import ChildProblem, Leaving
 from arriero_operator.cache.kube import CachedKube
 from arriero_operator.cache.store import Cache
 from arriero_operator.kube.errors import Conflict, Forbidden, Invalid, KubeError, NotFound
 from arriero_operator.kube.protocol import MODELS, SERVICES, Kind, Object, Objects
 from arriero_operator.render import service
-from arriero_operator.render.children import Owner
+from arriero_operator.render.owner import Owner
 from tests.support.unasked import Unasked
 
 OWNER = Owner("team", "tiny", "uid-1")
@@ -156,12 +156,18 @@ async def test_a_young_model_is_not_asked_for_before_its_children_are_made() -> 
     assert server.writes == 1
 
 
+def reference(version: str, kind: str, name: str) -> Object:
+    """To the controller of an object."""
+    return {"apiVersion": version, "kind": kind, "name": name, "uid": "x", "controller": True}
+
+
 @pytest.mark.parametrize(
     "metadata",
     [
         {"ownerReferences": []},
-        {"ownerReferences": [{"kind": "Other", "name": "tiny", "uid": "x", "controller": True}]},
-        {"ownerReferences": [{"kind": "InferenceModel", "name": "other", "uid": "x", "controller": True}]},
+        {"ownerReferences": [reference("arriero.dev/v1alpha1", "Other", "tiny")]},
+        {"ownerReferences": [reference("arriero.dev/v1alpha1", "InferenceModel", "other")]},
+        {"ownerReferences": [reference("inference.networking.x-k8s.io/v1alpha2", "InferenceModel", "tiny")]},
     ],
 )
 async def test_an_object_of_somebody_else_is_left_alone(metadata: Object) -> None:

@@ -7,8 +7,8 @@ import pytest
 from arriero_api.spec.cache import ClaimTemplate
 from arriero_operator.planning.rollouts import claims_of
 from arriero_operator.render import names
-from arriero_operator.render.children import Owner
 from arriero_operator.render.claim import cache_claim
+from arriero_operator.render.owner import Owner
 from arriero_operator.render.template import pod_template
 from tests.operator.reconcile.models import model, patch_spec, until
 from tests.operator.reconcile.pods import Pods

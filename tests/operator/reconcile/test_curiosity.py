@@ -11,7 +11,7 @@ from arriero_operator.observing.curiosity import questions, requeue_after
 from arriero_operator.observing.runtime_status import PATIENCE, RuntimeStatuses
 from arriero_operator.pods.facts import PodFacts, timestamp
 from arriero_operator.registrations.proofs import older
-from arriero_operator.render.children import Owner
+from arriero_operator.render.owner import Owner
 from arriero_operator.rounds.observed import Observed
 from arriero_operator.rounds.round import Round, Wanted
 from tests.operator.reconcile.made import NEW, START, ready

@@ -11,7 +11,7 @@ from arriero_operator.configuration.settings import Profile, Settings
 from arriero_operator.decide import acceptance, claims, registered
 from arriero_operator.decide.claims import Loss
 from arriero_operator.decide.plan import lost_names, plan
-from arriero_operator.render.children import Owner
+from arriero_operator.render.owner import Owner
 from arriero_operator.revisions.room import Room
 from tests.support.kubectl import Object
 

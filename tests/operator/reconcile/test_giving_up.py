@@ -15,8 +15,8 @@ from arriero_operator.decide.rollout import SETTLED
 from arriero_operator.decide.turnover import Turnover
 from arriero_operator.diagnose.failures import failure
 from arriero_operator.pods.facts import PodFacts
-from arriero_operator.render.children import Owner
 from arriero_operator.render.inputs import Inputs, pod_inputs
+from arriero_operator.render.owner import Owner
 from arriero_operator.revisions.records import Rejection, stillborn, wanted
 from tests.operator.reconcile.made import KILLED, NEW, NOT_FOUND, OLD, START, chosen, loading, pod, ready, running
 from tests.operator.reconcile.test_rollout import deployment, old, quota, unplaced

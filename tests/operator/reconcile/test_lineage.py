@@ -9,8 +9,8 @@ from arriero_api import labels
 from arriero_api.types import Engine, Spec
 from arriero_operator.configuration.limits import Changes
 from arriero_operator.configuration.settings import Profile
-from arriero_operator.render.children import Owner
 from arriero_operator.render.inputs import Inputs, pod_inputs
+from arriero_operator.render.owner import Owner
 from arriero_operator.revisions import lineage, records
 from arriero_operator.revisions.lineage import Choice, Seen, Wish
 

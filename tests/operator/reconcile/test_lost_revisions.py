@@ -11,7 +11,7 @@ from arriero_operator.applying.apply import Applier
 from arriero_operator.applying.lost_revisions import LostRevisions, applied, part
 from arriero_operator.cache.store import Cache
 from arriero_operator.kube.protocol import Kube
-from arriero_operator.render.children import Owner
+from arriero_operator.render.owner import Owner
 from arriero_operator.rounds.observed import Observed
 from tests.conftest import MakeOperator
 from tests.operator.reconcile.models import model, patch_spec, until

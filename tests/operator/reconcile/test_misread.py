@@ -13,7 +13,7 @@ from arriero_operator.observing.observe import observe
 from arriero_operator.observing.pod_events import PodEvents
 from arriero_operator.observing.runtime_status import RuntimeStatuses
 from arriero_operator.planning.planner import Planner
-from arriero_operator.render.children import Owner
+from arriero_operator.render.owner import Owner
 from arriero_operator.revisions.records import wanted
 from arriero_operator.rounds.observed import Observed
 from arriero_operator.work.reconcile import TerminalError

@@ -6,8 +6,8 @@ import pytest
 
 from arriero_api.types import Spec
 from arriero_operator.configuration.limits import Egress, NetworkRules
-from arriero_operator.render.children import Owner
 from arriero_operator.render.networkpolicy import network_policy
+from arriero_operator.render.owner import Owner
 from tests.conftest import MakeOperator
 from tests.operator.reconcile.models import model, until
 from tests.operator.reconcile.pods import Pods

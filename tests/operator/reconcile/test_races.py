@@ -8,14 +8,14 @@ import pytest
 
 from arriero_api.types import Service
 from arriero_operator.applying.apply import Applier
-from arriero_operator.applying.ownership import ChildProblem
 from arriero_operator.applying.parts import Part
+from arriero_operator.applying.problems import ChildProblem
 from arriero_operator.cache.kube import CachedKube
 from arriero_operator.cache.store import Cache
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.protocol import DEPLOYMENTS, SERVICES, Kind, Object, Objects
 from arriero_operator.render import children, names, service
-from arriero_operator.render.children import Owner
+from arriero_operator.render.owner import Owner
 from tests.operator.reconcile.models import model, read
 from tests.support.kubectl import Kubectl
 from tests.support.unasked import Unasked

@@ -14,8 +14,8 @@ from arriero_api.contract import NameKind, Registration, Registrations
 from arriero_api.types import Cache, EmptyDirCache, Engine, EnvVar, Model, Resources, Service, Serving, Spec
 from arriero_operator.configuration.settings import Profile
 from arriero_operator.render import arguments, children, names, service, template
-from arriero_operator.render.children import Owner
 from arriero_operator.render.inputs import Inputs, pod_inputs
+from arriero_operator.render.owner import Owner
 from arriero_operator.revisions import records
 from tests.operator.reconcile.made import chosen
 

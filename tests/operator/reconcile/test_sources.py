@@ -23,8 +23,8 @@ from arriero_operator.decide.claims import wanted_names
 from arriero_operator.decide.conditions import conditions
 from arriero_operator.diagnose.refusals import refused
 from arriero_operator.pods.facts import PodFacts
-from arriero_operator.render.children import Owner
 from arriero_operator.render.inputs import Inputs, pod_inputs
+from arriero_operator.render.owner import Owner
 from arriero_operator.render.template import pod_template
 from arriero_operator.revisions import lineage, records
 from arriero_operator.revisions.lineage import Seen, Wish

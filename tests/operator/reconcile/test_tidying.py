@@ -11,6 +11,7 @@ from arriero_operator.decide.plan import Plan
 from arriero_operator.kube.protocol import CONFIG_MAPS, PODS, REVISIONS, Kind, Object
 from arriero_operator.pods.facts import PodFacts
 from arriero_operator.registrations.live import LiveRegistrations
+from arriero_operator.render.owner import Owner
 from arriero_operator.revisions import records
 from arriero_operator.revisions.records import Revision
 from tests.operator.machinery.objects import make
@@ -25,7 +26,7 @@ def of(kind: Kind, revision: str, uid: str = "u") -> Object:
     """An object of one of the model's revisions; `uid` is its owner's."""
     found = make(kind, f"tiny-{revision}", 1, stem="tiny")
     found["metadata"]["labels"] |= {labels.REVISION: revision}
-    found["metadata"]["ownerReferences"] = [{"uid": uid}]
+    found["metadata"]["ownerReferences"] = [Owner(KEY[0], "tiny", uid).reference()]
     return found
 
 
@@ -91,6 +92,22 @@ async def test_a_revision_of_which_only_the_api_server_knows_a_pod_stays() -> No
 
 async def test_what_belongs_to_another_model_of_the_name_is_left_alone() -> None:
     assert await tidied(Server(), [], uid="another") == []
+
+
+async def test_what_somebody_else_controls_and_only_goes_with_the_model_is_left_alone() -> None:
+    mine = Owner(KEY[0], "tiny", "u").reference()
+    other = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "tiny", "uid": "another", "controller": True}
+    server, cache = Server(), Cache()
+    for one in "de":
+        record = of(REVISIONS, one)
+        record["metadata"]["ownerReferences"] = [mine] if one == "e" else [mine | {"controller": False}, other]
+        cache.put(REVISIONS, record)
+    now = a_round(ready(), 0, SAID)
+    object.__setattr__(now.observed, "pods", [])
+    now.plan = Plan(NAMES, revision=Revision("c", {}, {}))
+    kube = CachedKube(server, cache)  # type: ignore[arg-type]
+    await Children(kube, cache, LiveRegistrations(kube, cache), SETTINGS).tidy(now)
+    assert server.deleted == [(REVISIONS.kind, "tiny-e")]
 
 
 async def test_before_anything_has_served_the_wanted_one_stays() -> None:

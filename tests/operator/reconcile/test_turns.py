@@ -12,7 +12,7 @@ from arriero_operator.configuration.settings import Profile, Settings
 from arriero_operator.kube.protocol import MODELS, REVISIONS
 from arriero_operator.planning.planner import Planner
 from arriero_operator.render import names
-from arriero_operator.render.children import Owner
+from arriero_operator.render.owner import Owner
 from arriero_operator.revisions.lineage import Lineage
 from arriero_operator.rounds.observed import Observed
 from arriero_operator.work.keys import Key

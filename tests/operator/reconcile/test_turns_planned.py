@@ -13,7 +13,7 @@ from arriero_operator.configuration.settings import Profile, Settings
 from arriero_operator.decide.plan import Plan
 from arriero_operator.kube.protocol import MODELS, REVISIONS, Object
 from arriero_operator.planning.planner import Planner
-from arriero_operator.render.children import Owner
+from arriero_operator.render.owner import Owner
 from arriero_operator.revisions.lineage import Lineage, lineage_of
 from arriero_operator.rounds.observed import Observed
 from arriero_operator.work.keys import Key

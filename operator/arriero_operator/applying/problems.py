@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from arriero_api import labels
 from arriero_api.contract import Failure
 from arriero_operator.diagnose.failures import failure
 from arriero_operator.kube.protocol import SERVICES, Kind
-from arriero_operator.render.children import Owner
+from arriero_operator.render.owner import Owner
 
 _SERVICE_NAME_TAKEN: Final = "Rename or delete that Service, or give the model's another name in spec.service.name."
 
@@ -35,17 +34,9 @@ class Leaving(Exception):
 def check(owner: Owner, kind: Kind, live: Mapping[str, Any]) -> None:
     """Raises ChildProblem for an object of somebody else, Leaving for one that is on its way out."""
     metadata = live["metadata"]
-    controller = next((ref for ref in metadata.get("ownerReferences") or () if ref.get("controller")), None)
-    marks = metadata.get("labels") or {}
-    if controller is None:
-        ours = marks.get(labels.MANAGED_BY) == labels.MANAGED_BY_VALUE and (
-            (metadata.get("annotations") or {}).get(labels.OWNER) == owner.name
-        )
-    else:
-        ours = controller["uid"] == owner.uid
-        if not ours and (controller["kind"], controller["name"]) == (labels.KIND, owner.name):
-            raise Leaving(f"{kind.kind} {metadata['name']} belongs to a deleted model of this name", namesake=True)
-    if not ours:
+    if owner.follows(live):
+        raise Leaving(f"{kind.kind} {metadata['name']} belongs to a deleted model of this name", namesake=True)
+    if not owner.may_have(live):
         words = f"the {kind.kind} {metadata['name']!r} of this namespace exists and is not this model's"
         remedy = _SERVICE_NAME_TAKEN if kind is SERVICES else ""
         raise ChildProblem(failure("ChildNameTaken", words, remedy), 10.0)
