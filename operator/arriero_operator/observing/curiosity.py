@@ -1,14 +1,11 @@
-"""Which runtimes are asked for their status and how often, and when a model is looked at again without being told.
-
-At rest nobody is asked and nothing is looked at again.
-"""
+"""Which runtimes are asked for their status, and how often. At rest nobody is."""
 
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
 from arriero_api.contract import AdapterState, Phase
-from arriero_operator.decide import adapters, registered
+from arriero_operator.decide import adapters
 from arriero_operator.observing.runtime_status import PATIENCE, RuntimeStatuses
 from arriero_operator.pods import facts
 from arriero_operator.pods.facts import PodFacts
@@ -23,9 +20,6 @@ START: Final = 1.0
 """Seconds between looks while a pod starts; longer the longer that takes, up to FAILED."""
 FAILED: Final = 10.0
 """Seconds between looks at a runtime that has said why it does not serve."""
-WITHHELD: Final = 5.0
-"""Seconds between looks at a name that another model has."""
-
 _UNANSWERED: Final = 3
 """Questions, which takes some seconds."""
 
@@ -45,7 +39,7 @@ def questions(now: Round, statuses: RuntimeStatuses) -> list[Question]:
             said = pod.status is not None and pod.status.failure is not None
             found.append((pod, FAILED if said else _start(now, pod.running_since)))
         elif _unproven(now, pod):
-            found.append((pod, _proof(now, pod)))
+            found.append((pod, proof(now, pod)))
         elif (found_out := _adapters(now, pod)) is not None:
             found.append((pod, found_out))
         elif _owes(pod, at_rest) and statuses.silent(now.key, pod) < PATIENCE:
@@ -53,36 +47,22 @@ def questions(now: Round, statuses: RuntimeStatuses) -> list[Question]:
     return [(pod, max(interval, statuses.held(now.key, pod))) for pod, interval in found]
 
 
-def requeue_after(now: Round, soonest: float | None) -> float | None:
-    """Seconds until the next look; None at rest, where the next change tells.
-
-    `soonest` is when the next runtime is to be asked.
-    """
-    waits = [soonest, now.outcome.retry_after, now.method.look_after, untold(now)]
-    # Pods that keep silent are asked more and more rarely, and `soonest` says when.
-    unproven = (pod for pod in now.observed.pods if _unproven(now, pod) and pod.name not in now.unreachable)
-    waits += [_proof(now, pod) for pod in unproven]
-    if now.hold is not None:
-        waits.append((now.hold.until - now.moment).total_seconds())
-    return min((wait for wait in waits if wait is not None), default=None)
+def unproven(now: Round) -> list[PodFacts]:
+    """Ready pods that have not proven their names yet."""
+    return [pod for pod in now.observed.pods if _unproven(now, pod)]
 
 
-def untold(now: Round) -> float | None:
-    """Seconds until the status may have to say something else though no event tells: also of a paused model."""
-    waits = (names_end(now), now.plan.retry_after, WITHHELD if now.plan.lost else None)
-    return min((wait for wait in waits if wait is not None), default=None)
-
-
-def names_end(now: Round) -> float | None:
-    """Seconds until the time of the next name that leaves is over."""
-    ends = (registered.ends(name, now.moment) for name in now.observed.before.get("names") or ())
-    return min(((end - now.moment).total_seconds() for end in ends if end is not None), default=None)
+def proof(now: Round, pod: PodFacts) -> float:
+    """Seconds until the next look at an unproven pod: a twentieth of what it has taken so far."""
+    wanted = now.registrations[pod.revision]
+    known = (facts.time(wanted.changed or wanted.made), pod.ready_changed)
+    since = max((moment for moment in known if moment is not None), default=now.moment)
+    return min(_LONGEST, max(PROOF, (now.moment - since).total_seconds() / _PATIENCE))
 
 
 def unreachable(now: Round, statuses: RuntimeStatuses) -> tuple[str, ...]:
     """Pods that are to prove their names and leave questions unanswered."""
-    found = (pod for pod in now.observed.pods if _unproven(now, pod) and statuses.silent(now.key, pod) >= _UNANSWERED)
-    return tuple(sorted(pod.name for pod in found))
+    return tuple(sorted(pod.name for pod in unproven(now) if statuses.silent(now.key, pod) >= _UNANSWERED))
 
 
 def _adapters(now: Round, pod: PodFacts) -> float | None:
@@ -97,14 +77,6 @@ def _adapters(now: Round, pod: PodFacts) -> float | None:
 
 def _unproven(now: Round, pod: PodFacts) -> bool:
     return pod.ready and pod.revision in now.registrations and pod.uid not in now.proven
-
-
-def _proof(now: Round, pod: PodFacts) -> float:
-    """Seconds until the next look at an unproven pod: a twentieth of what it has taken so far."""
-    wanted = now.registrations[pod.revision]
-    known = (facts.time(wanted.changed or wanted.made), pod.ready_changed)
-    since = max((moment for moment in known if moment is not None), default=now.moment)
-    return min(_LONGEST, max(PROOF, (now.moment - since).total_seconds() / _PATIENCE))
 
 
 def _start(now: Round, since: datetime) -> float:

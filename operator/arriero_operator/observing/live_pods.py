@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from arriero_api import labels
 from arriero_operator.cache.store import Cache
-from arriero_operator.decide.failed import Hold, hold
 from arriero_operator.kube.protocol import PODS, Kube
 from arriero_operator.observing.observe import pods_of
 from arriero_operator.observing.pod_events import PodEvents
@@ -37,18 +36,3 @@ class LivePods:
         changed = pods != now.observed.pods
         now.observed = replace(now.observed, pods=pods)
         return changed
-
-    async def hold(self, now: Round) -> bool:
-        """Put into the round whether fewer pods are asked for; by pods as they are, where that takes some down.
-
-        True: they are not what the round had. Raises KubeError.
-        """
-        now.hold = _hold(now)
-        if now.hold is None or now.hold.replicas >= now.deployed or not await self.look(now):
-            return False
-        now.hold = _hold(now)
-        return True
-
-
-def _hold(now: Round) -> Hold | None:
-    return hold(now.observed.pods, now.applied, now.replicas, now.moment)

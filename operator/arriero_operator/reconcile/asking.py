@@ -7,6 +7,7 @@ from arriero_operator.observing.curiosity import questions, unreachable
 from arriero_operator.observing.observe import pods_of
 from arriero_operator.observing.pod_events import PodEvents
 from arriero_operator.observing.runtime_status import RuntimeStatuses
+from arriero_operator.reconcile.waits import soonest
 from arriero_operator.registrations.live import LiveRegistrations
 from arriero_operator.rounds.round import Round
 
@@ -46,8 +47,3 @@ class Asking:
     def _take(self, now: Round) -> None:
         now.observed = replace(now.observed, pods=pods_of(self._cache, self._statuses, self._heard, now.key))
         self._registrations.look(now)
-
-
-def soonest(*waits: float | None) -> float | None:
-    """The shortest of the waits that there are."""
-    return min((one for one in waits if one is not None), default=None)

@@ -17,21 +17,22 @@ from arriero_operator.decide.situation import Situation
 from arriero_operator.decide.status import Described, status
 from arriero_operator.kube.errors import KubeError
 from arriero_operator.kube.protocol import Kube
-from arriero_operator.observing.curiosity import requeue_after, untold
 from arriero_operator.observing.live_pods import LivePods
 from arriero_operator.observing.observe import deployment_of, observe
 from arriero_operator.observing.pod_events import PodEvents
 from arriero_operator.observing.runtime_client import RuntimeClient
 from arriero_operator.observing.runtime_status import RuntimeStatuses
+from arriero_operator.planning.holds import hold
 from arriero_operator.planning.planner import Planner
 from arriero_operator.planning.rollouts import Rollouts
 from arriero_operator.pods import facts
 from arriero_operator.reconcile import events
-from arriero_operator.reconcile.asking import Asking, soonest
+from arriero_operator.reconcile.asking import Asking
 from arriero_operator.reconcile.assess import assess
 from arriero_operator.reconcile.farewells import Farewells
 from arriero_operator.reconcile.report import Reporter
 from arriero_operator.reconcile.rest import rests
+from arriero_operator.reconcile.waits import requeue_after, soonest, untold
 from arriero_operator.registrations.live import LiveRegistrations
 from arriero_operator.rounds.observed import Observed
 from arriero_operator.rounds.round import Outcome, Round
@@ -125,7 +126,7 @@ class Reconciler:
             now.plan = await self._planner.plan(now.observed)
         if await self._rollouts.decide(now, self._clock()):
             self._registrations.look(now)
-        if await self._live.hold(now):
+        if await hold(now, self._live):
             self._registrations.look(now)
         self._asking.doubt(now)
         now.outcome = await self._children.ensure(now)

@@ -7,7 +7,8 @@ Three questions, as three things depend on the answer:
 - `Owner.owns`: whether the very model made it: its controller, by uid. What is wanted no more is removed by this alone,
   as what labels say is copied with an object.
 - `Owner.may_have`: whether it may be brought into the model's wanted state: what it owns, and what nobody controls and
-  says that it is its own, as children do that were left behind when a model of the name was deleted alone.
+  says that it is its own, as children do that were left behind when a model of the name was deleted alone. What
+  `Owner.follows` tells goes by itself, and is waited for.
 """
 
 from collections.abc import Mapping

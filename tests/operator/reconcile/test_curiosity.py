@@ -7,9 +7,10 @@ import pytest
 from arriero_api.contract import NameKind, Phase, Registration, Registrations, RuntimeStatus
 from arriero_api.types import Spec
 from arriero_operator.decide.plan import Plan
-from arriero_operator.observing.curiosity import questions, requeue_after
+from arriero_operator.observing.curiosity import questions
 from arriero_operator.observing.runtime_status import PATIENCE, RuntimeStatuses
 from arriero_operator.pods.facts import PodFacts, timestamp
+from arriero_operator.reconcile.waits import requeue_after
 from arriero_operator.registrations.proofs import older
 from arriero_operator.render.owner import Owner
 from arriero_operator.rounds.observed import Observed

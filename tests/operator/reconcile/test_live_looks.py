@@ -17,6 +17,7 @@ from arriero_operator.observing.live_pods import LivePods
 from arriero_operator.observing.observe import pods_of
 from arriero_operator.observing.pod_events import PodEvents
 from arriero_operator.observing.runtime_status import RuntimeStatuses
+from arriero_operator.planning.holds import hold
 from arriero_operator.planning.rollouts import Rollouts
 from arriero_operator.pods.facts import timestamp
 from arriero_operator.revisions.records import Revision
@@ -155,7 +156,7 @@ async def test_fewer_pods_are_asked_for_only_where_none_that_is_taken_down(there
     found = pod("b", NEW, 4, node="m", ready=True, phase="Running") if there else starting
     world = World([*failed, starting], [*failed, found], dict(SURGE))
     now = world.round(20)
-    await world.live.hold(now)
+    await hold(now, world.live)
     assert (now.hold is None) is there
     assert world.server.lists == 1
 

@@ -8,9 +8,9 @@ import pytest
 from arriero_operator.cache.store import Cache
 from arriero_operator.configuration.settings import Profile, Settings
 from arriero_operator.kube.protocol import MODELS, Kind, Object
-from arriero_operator.observing.curiosity import WITHHELD
 from arriero_operator.observing.runtime_status import RuntimeStatuses
 from arriero_operator.reconcile.reconciler import Reconciler
+from arriero_operator.reconcile.waits import WITHHELD
 from arriero_operator.watching.news import Expected
 from tests.operator.machinery.objects import make
 from tests.operator.reconcile.test_runtime_status import FakeRuntimes
