@@ -6,12 +6,11 @@ Rendered anew it would be what this operator and today's profile make of it, so 
 spec that is refused nothing can be rendered, so that nothing would be kept right.
 """
 
-import json
 from collections.abc import Mapping
-from typing import Any
 
-from arriero_api import labels, pod
+from arriero_api import labels
 from arriero_operator.applying.apply import Applier
+from arriero_operator.applying.managed_fields import template_of
 from arriero_operator.applying.parts import Part
 from arriero_operator.applying.problems import ChildProblem, Leaving
 from arriero_operator.cache.store import Cache
@@ -56,7 +55,7 @@ class LostRevisions:
             live = await self._kube.get(DEPLOYMENTS, observed.key[0], observed.stem)
         except NotFound:
             return
-        template = applied(live)
+        template = template_of(live)
         if template is None or not observed.owner.owns(live) or _revision(live) != lost:
             return
         number = records.following(revisions_of(self._cache, observed))
@@ -81,47 +80,6 @@ class LostRevisions:
             await self._applier.ensure(observed.owner, REVISIONS, [Part(labels.MANAGER, record)])
         except (ChildProblem, Leaving):
             return  # nothing is rolled without a record, and a failure says that there is none to go back to
-
-
-def applied(live: Object) -> Object | None:
-    """The pod template as the operator last applied it: without what the API server and others have put in.
-
-    None where the object does not tell who has set what, or where a part is another's by now.
-    """
-    for entry in live["metadata"].get("managedFields") or ():
-        if entry["manager"] == labels.TEMPLATE_MANAGER and entry["operation"] == "Apply":
-            found = part(live, entry["fieldsV1"]).get("spec", {}).get("template")
-            return found if isinstance(found, dict) and _whole(found) else None
-    return None
-
-
-def _whole(template: Object) -> bool:
-    """Whether the runtime's container is there with its image, which somebody else may have set since."""
-    containers = (template.get("spec") or {}).get("containers") or ()
-    return any(one.get("name") == pod.CONTAINER and one.get("image") for one in containers)
-
-
-def part(live: Any, fields: Mapping[str, Any]) -> Any:
-    """The part of a value that is set by who has set these fields (FieldsV1 of the API, structured-merge-diff)."""
-    inner = {key: below for key, below in fields.items() if key != "."}
-    if isinstance(live, list):
-        if not inner:
-            return [] if fields else live
-        return [part(one, below) for one in live if (below := _below(one, inner)) is not None]
-    if not inner or not isinstance(live, Mapping):
-        return {} if fields and isinstance(live, Mapping) else live
-    named = {key.removeprefix("f:"): below for key, below in inner.items()}
-    return {name: part(live[name], below) for name, below in named.items() if name in live}
-
-
-def _below(one: Any, fields: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """The fields below this element of a list; None where it is another's."""
-    for key, below in fields.items():
-        kind, _, text = key.partition(":")
-        said = json.loads(text)
-        if one == said if kind == "v" else all(one.get(name) == value for name, value in said.items()):
-            return below
-    return None
 
 
 def _revision(deployment: Object) -> str:

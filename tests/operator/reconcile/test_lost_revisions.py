@@ -8,7 +8,7 @@ import pytest
 
 from arriero_api import labels
 from arriero_operator.applying.apply import Applier
-from arriero_operator.applying.lost_revisions import LostRevisions, applied, part
+from arriero_operator.applying.lost_revisions import LostRevisions
 from arriero_operator.cache.store import Cache
 from arriero_operator.kube.protocol import Kube
 from arriero_operator.render.owner import Owner
@@ -78,73 +78,6 @@ def test_a_revision_that_would_be_rendered_otherwise_now_comes_back_as_it_was(
     assert [one["metadata"]["uid"] for one in pods.live()] == [pod["metadata"]["uid"]]
 
 
-LIVE: Object = {
-    "name": "runtime",
-    "image": "i",
-    "imagePullPolicy": "Always",
-    "ports": [{"containerPort": 8080, "name": "http", "protocol": "TCP"}, {"containerPort": 1, "protocol": "TCP"}],
-    "args": ["serve", "--a"],
-    "resources": {"limits": {"memory": "1Gi"}},
-}
-OWN: Object = {".": {}, "f:name": {}, "f:image": {}}
-
-
-@pytest.mark.parametrize(
-    ("live", "fields", "wanted"),
-    [
-        ({"a": 1, "b": 2}, {"f:a": {}}, {"a": 1}),
-        ({"a": 1}, {"f:a": {}, "f:gone": {}}, {"a": 1}),
-        ({"a": {"x": 1, "y": 2}}, {"f:a": {".": {}, "f:x": {}}}, {"a": {"x": 1}}),
-        ({"a": {"x": 1}}, {"f:a": {".": {}}}, {"a": {}}),
-        ({"a": {"x": 1, "y": [1]}}, {"f:a": {}}, {"a": {"x": 1, "y": [1]}}),
-        (
-            {"list": [LIVE, {"name": "mesh"}]},
-            {"f:list": {'k:{"name":"runtime"}': OWN}},
-            {"list": [{"name": "runtime", "image": "i"}]},
-        ),
-        (
-            LIVE,
-            {"f:ports": {'k:{"containerPort":8080,"protocol":"TCP"}': {".": {}, "f:containerPort": {}}}, "f:args": {}},
-            {"ports": [{"containerPort": 8080}], "args": ["serve", "--a"]},
-        ),
-        ({"set": ["a", "b"]}, {"f:set": {".": {}, 'v:"b"': {}}}, {"set": ["b"]}),
-        ({"set": ["a"]}, {"f:set": {".": {}}}, {"set": []}),
-        ({"a/b:c": "x"}, {"f:a/b:c": {}}, {"a/b:c": "x"}),
-    ],
-    ids=[
-        "a field",
-        "one that is absent",
-        "a map in part",
-        "an empty map",
-        "a whole",
-        "an element by its name",
-        "by two keys",
-        "an element by its value",
-        "an empty set",
-        "a name with a colon",
-    ],
-)
-def test_what_somebody_has_set_of_an_object_is_told_by_the_fields_that_are_theirs(
-    live: Object, fields: Object, wanted: Object
-) -> None:
-    assert part(live, fields) == wanted
-
-
-def test_a_template_whose_image_somebody_else_has_set_is_not_taken() -> None:
-    def live(*fields: str) -> Object:
-        own: Object = {"f:name": {}, **{name: {} for name in fields}}
-        set_by_us = {"f:spec": {"f:template": {"f:spec": {"f:containers": {'k:{"name":"runtime"}': own}}}}}
-        entry = {"manager": labels.TEMPLATE_MANAGER, "operation": "Apply", "fieldsV1": set_by_us}
-        return {"metadata": {"managedFields": [entry]}, "spec": {"template": {"spec": {"containers": [LIVE]}}}}
-
-    assert applied(live()) is None
-    assert applied(live("f:image")) == {"spec": {"containers": [{"name": "runtime", "image": "i"}]}}
-
-
-def test_an_object_that_does_not_tell_who_has_set_what_has_no_template_to_take() -> None:
-    assert applied({"metadata": {}, "spec": {"template": {"spec": {}}}}) is None
-
-
 async def test_a_record_deleted_right_after_a_rollout_has_begun_comes_back_as_it_was_seen_before() -> None:
     owner = Owner("team", "tiny", "uid-1", "default")
 
@@ -154,7 +87,7 @@ async def test_a_record_deleted_right_after_a_rollout_has_begun_comes_back_as_it
             "namespace": "team",
             "labels": {labels.REVISION: revision},
             "annotations": {},
-            "ownerReferences": [{"uid": owner.uid}],
+            "ownerReferences": [owner.reference()],
         }
         return {"metadata": metadata, "revision": 1, "data": {"template": {"spec": {}}}}
 
@@ -168,7 +101,7 @@ async def test_a_record_deleted_right_after_a_rollout_has_begun_comes_back_as_it
 
         def get(self, *_: Any) -> Object:
             template = {"metadata": {"labels": {labels.REVISION: self.at}}}
-            return {"metadata": {"ownerReferences": [{"uid": owner.uid}]}, "spec": {"template": template}}
+            return {"metadata": {"ownerReferences": [owner.reference()]}, "spec": {"template": template}}
 
         def children(self, *_: Any) -> tuple[Object, ...]:
             return self.records
