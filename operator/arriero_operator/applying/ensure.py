@@ -52,7 +52,7 @@ class Children:
         self._registrations = registrations
         self._applier = Applier(kube, cache)
         self._access = Access(self._applier, cache, settings)
-        self._lost = LostRevisions(kube, cache, self._applier, records.VERSION)
+        self._lost = LostRevisions(kube, cache, self._applier)
         self._waited: dict[Key, float] = {}
 
     async def regain(self, observed: Observed) -> None:

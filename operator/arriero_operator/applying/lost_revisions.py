@@ -26,11 +26,10 @@ from arriero_operator.work.keys import Key
 class LostRevisions:
     """Stores again what the Deployment still knows, and what was seen of the revision to go back to."""
 
-    def __init__(self, kube: Kube, cache: Cache, applier: Applier, operator: str) -> None:
+    def __init__(self, kube: Kube, cache: Cache, applier: Applier) -> None:
         self._kube = kube
         self._cache = cache
         self._applier = applier
-        self._operator = operator
         self._seen: dict[Key, dict[str, Object]] = {}
         """By model and hash. The one in force too: once the Deployment is at the next, nothing else tells of it, and it
         may be deleted before another round has looked at the model."""
@@ -59,7 +58,7 @@ class LostRevisions:
         if template is None or not observed.owner.owns(live) or _revision(live) != lost:
             return
         number = records.following(revisions_of(self._cache, observed))
-        record = children.controller_revision(observed.owner, lost, template, number, self._operator)
+        record = children.controller_revision(observed.owner, lost, template, number, records.VERSION)
         said = (live["metadata"].get("annotations") or {}).get(labels.INPUTS)
         record["metadata"]["annotations"] |= {labels.INPUTS: said} if said else {}
         await self._store(observed, record)
@@ -71,7 +70,7 @@ class LostRevisions:
         if seen:
             self._seen[observed.key] = seen
         for lost in sorted(seen.keys() - stored.keys() - {current}):
-            known = records.recorded(observed.owner, [seen[lost]], lost, self._operator)
+            known = records.recorded(observed.owner, [seen[lost]], lost)
             if known is not None and observed.owner.owns(seen[lost]):
                 await self._store(observed, known.record)
 

@@ -79,16 +79,15 @@ def plan(
     asked: Asked,
     rivals: Iterable[Mapping[str, Any]],
     stored: Iterable[Mapping[str, Any]],
-    operator: str,
     seen: Seen = _NOTHING,
     rolling: bool = False,
     moved: str = "",
 ) -> Plan:
     """The plan for `model`, whose typed spec is in `asked`.
 
-    `rivals` are the InferenceModels that claim one of its names, `stored` the model's ControllerRevisions, `operator`
-    the version that renders a new revision, `seen` what was found of what the spec refers to. `rolling`: it is its
-    turn to get the profile's image; `moved`: to follow the profile, which has this hash.
+    `rivals` are the InferenceModels that claim one of its names, `stored` the model's ControllerRevisions, `seen`
+    what was found of what the spec refers to. `rolling`: it is its turn to get the profile's image; `moved`: to follow
+    the profile, which has this hash.
     """
     names = claims.wanted_names(owner.name, asked.spec)
     lost = lost_names(model, rivals)
@@ -97,15 +96,15 @@ def plan(
     refused = asked.refused or seen.refused or _nameless(names, lost)
     if refused is not None or asked.inputs is None:
         bare = Plan(names, lost, refused, profile=profile, retry_after=seen.retry_after)
-        return holding(bare, owner, model, stored, operator, asked.spec.rollout.rollback)
+        return holding(bare, owner, model, stored, asked.spec.rollout.rollback)
     wish = Wish(asked.spec, asked.inputs, retry_of(model), _wanted_before(model), rolling, moved)
     choice = lineage.choose(wish, seen, stored, asked.settings.changes)
     missing = f"not there: {', '.join(seen.missing)}" if seen.missing else ""
     if missing and not choice.stored:
         refused = failure("ReferenceMissing", missing)
         bare = Plan(names, lost, refused, profile=profile, retry_after=seen.retry_after)
-        return holding(bare, owner, model, stored, operator, asked.spec.rollout.rollback)
-    revision = records.wanted(owner, choice, stored, operator)
+        return holding(bare, owner, model, stored, asked.spec.rollout.rollback)
+    revision = records.wanted(owner, choice, stored)
     good = _last_good(model, stored, revision.hash)
     found = Plan(
         names,
@@ -129,12 +128,11 @@ def holding(
     owner: Owner,
     model: Mapping[str, Any],
     stored: Iterable[Mapping[str, Any]],
-    operator: str,
     rollback: bool,
 ) -> Plan:
     """`bare`, of a spec that cannot be acted on, with what was accepted last: that is kept right meanwhile."""
     stored = list(stored)
-    revision = records.recorded(owner, stored, _wanted_before(model), operator)
+    revision = records.recorded(owner, stored, _wanted_before(model))
     if revision is None:
         return bare
     good = _last_good(model, stored, revision.hash)

@@ -18,7 +18,6 @@ from arriero_operator.planning.turns import Turns
 from arriero_operator.recent import Recent
 from arriero_operator.render import credentials, names, template
 from arriero_operator.render.references import CLAIM, CONFIG_MAP, Reference, references
-from arriero_operator.revisions import records
 from arriero_operator.revisions.lineage import Seen
 from arriero_operator.revisions.records import hash_of
 from arriero_operator.rounds.observed import Observed
@@ -73,7 +72,7 @@ class Planner:
     def _holding(self, observed: Observed, bare: Plan) -> Plan:
         stored = revisions_of(self._cache, observed)
         rollback = observed.spec.rollout.rollback
-        return holding(bare, observed.owner, observed.model, stored, records.VERSION, rollback)
+        return holding(bare, observed.owner, observed.model, stored, rollback)
 
     def settled(self, key: Key) -> None:
         """The model rests, as the cache says by now: its turn is over."""
@@ -101,7 +100,7 @@ class Planner:
     def _planned(self, observed: Observed, asked: Asked, seen: Seen, *, rolling: bool = False, moved: str = "") -> Plan:
         rivals = self._rivals(observed, claims.wanted_names(observed.owner.name, asked.spec))
         stored = revisions_of(self._cache, observed)
-        return plan(observed.owner, observed.model, asked, rivals, stored, records.VERSION, seen, rolling, moved)
+        return plan(observed.owner, observed.model, asked, rivals, stored, seen, rolling, moved)
 
     def _rolling(self, observed: Observed, asked: Asked, seen: Seen, found: Plan) -> Plan:
         """The same with the profile as it is now, or with its image, where it is the model's turn."""

@@ -80,28 +80,25 @@ def stored_revision(stored: Iterable[Mapping[str, Any]], revision: str) -> Revis
     return None
 
 
-def recorded(owner: Owner, stored: Iterable[Mapping[str, Any]], revision: str, operator: str) -> Revision | None:
-    """A stored revision with the record to apply for it as it stands; None where it is not there, or not whole.
-
-    `operator` is the version that would render anew.
-    """
+def recorded(owner: Owner, stored: Iterable[Mapping[str, Any]], revision: str) -> Revision | None:
+    """A stored revision with the record to apply for it as it stands; None where it is not there, or not whole."""
     known = stored_revision(stored, revision)
     if known is None:
         return None
-    record = children.controller_revision(owner, revision, known.template, known.record["revision"], operator)
+    record = children.controller_revision(owner, revision, known.template, known.record["revision"], VERSION)
     record["metadata"]["annotations"] |= {labels.INPUTS: known.inputs} if known.inputs else {}
     return Revision(revision, known.template, record | {"data": known.record["data"]})
 
 
-def wanted(owner: Owner, choice: Choice, stored: Iterable[Mapping[str, Any]], operator: str) -> Revision:
-    """The chosen revision: the stored one where there is one. `operator` is the version that renders anew."""
+def wanted(owner: Owner, choice: Choice, stored: Iterable[Mapping[str, Any]]) -> Revision:
+    """The chosen revision: the stored one where there is one."""
     stored = list(stored)
     hash_ = choice.kept or choice.inputs.hash
     own = [one for one in stored if one["metadata"]["name"] == names.revisioned(owner.name, hash_)]
-    found = recorded(owner, own, hash_, operator)
+    found = recorded(owner, own, hash_)
     if found is None:
         body = template.pod_template(owner.name, choice.inputs, owner.operator_class)
-        found = Revision(hash_, body, children.controller_revision(owner, hash_, body, following(stored), operator))
+        found = Revision(hash_, body, children.controller_revision(owner, hash_, body, following(stored), VERSION))
     found.record["metadata"]["annotations"][labels.INPUTS] = choice.lineage.to_json()
     return found
 

@@ -161,9 +161,9 @@ def test_the_capacity_is_of_the_revision_and_the_list_is_not() -> None:
 
 def test_the_room_of_a_revision_is_read_from_its_record() -> None:
     owner = Owner("team", "tiny", "uid")
-    with_room = records.wanted(owner, chosen(pod_inputs(spec(maxLoaded=5), GPU)), [], "1.0")
+    with_room = records.wanted(owner, chosen(pod_inputs(spec(maxLoaded=5), GPU)), [])
     without = records.wanted(
-        owner, chosen(pod_inputs(Spec.model_validate({"model": {"uri": "hf://org/tiny"}}), GPU)), [], "1.0"
+        owner, chosen(pod_inputs(Spec.model_validate({"model": {"uri": "hf://org/tiny"}}), GPU)), []
     )
     assert room_of(with_room.record).adapters == 5
     assert room_of(without.record).adapters == 0

@@ -74,7 +74,7 @@ def test_it_is_refused_to_set(fields: dict[str, object], reason: str, words: str
 )
 def test_the_profile_in_force_is_known_also_where_it_is_the_default(fields: dict[str, object], profile: str) -> None:
     obj = resource("tiny", "1")
-    found = plan(Owner("team", "tiny", "tiny"), obj, acceptance.asked(spec(**fields), SETTINGS), [obj], (), "1.0")
+    found = plan(Owner("team", "tiny", "tiny"), obj, acceptance.asked(spec(**fields), SETTINGS), [obj], ())
     assert found.profile == profile
 
 
@@ -130,7 +130,7 @@ def test_a_name_that_its_holder_gives_up_is_a_handover_and_no_conflict() -> None
     alone = heir | {"spec": {"model": {"uri": "hf://a/b", "name": "chat"}}}
     for other, reason in ((holder, "NameHandover"), (keeper, "NameConflict")):
         wanted = spec(model={"uri": "hf://a/b", "name": "chat"})
-        found = plan(Owner("team", "a", "a"), alone, acceptance.asked(wanted, SETTINGS), [alone, other], (), "1.0")
+        found = plan(Owner("team", "a", "a"), alone, acceptance.asked(wanted, SETTINGS), [alone, other], ())
         assert found.refused is not None
         assert found.refused.reason == reason
 

@@ -184,6 +184,6 @@ def test_a_revision_is_rendered_anew_with(
 ) -> None:
     owner = Owner("default", "tiny", "uid")
     made = (MADE, inputs("runtime:1", own="mine:1"))
-    stored = [wanted(owner, chosen(one), [], "1.0").record for one in made]
+    stored = [wanted(owner, chosen(one), []).record for one in made]
     found = stillborn(now, stored, pods, served)
     assert found == (stored[0] if anew else None)

@@ -43,7 +43,7 @@ class World:
         """What is wanted now; it is stored and becomes the wanted one."""
         wish = Wish(SPEC, inputs(profile), retry, self.current, rolling, moved)
         found = lineage.choose(wish, Seen(contents, missing), self.stored, self.changes)
-        made = records.wanted(OWNER, found, self.stored, "1.0")
+        made = records.wanted(OWNER, found, self.stored)
         self.stored = [one for one in self.stored if hash_of(one) != made.hash] + [made.record]
         self.current = made.hash
         return found

@@ -114,7 +114,7 @@ async def test_a_record_deleted_right_after_a_rollout_has_begun_comes_back_as_it
         return cast(Observed, SimpleNamespace(key=("team", "tiny"), stem="tiny", owner=owner, before=said))
 
     world = World()
-    lost = LostRevisions(cast(Kube, None), cast(Cache, world), cast(Applier, world), "1")
+    lost = LostRevisions(cast(Kube, None), cast(Cache, world), cast(Applier, world))
     await lost.regain(seen("old"))
     assert world.stored == []
     world.at, world.records = "new", (record_of("new"),)

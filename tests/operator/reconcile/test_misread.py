@@ -97,7 +97,7 @@ async def test_it_is_refused_and_the_revision_that_was_accepted_last_stands() ->
     assert "spec.rollout.strategy" in plan.refused.message
     assert "Upgrade the operator" in plan.refused.remedy
     assert plan.applied is None
-    record = wanted(Owner("team", "tiny", "u"), chosen(inputs()), [], "1.0").record
+    record = wanted(Owner("team", "tiny", "u"), chosen(inputs()), []).record
     record["metadata"] |= {"uid": "r", "resourceVersion": "2"}
     cache.put(REVISIONS, record)
     before = {"model": {"wanted": inputs().hash}}

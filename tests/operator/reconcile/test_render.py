@@ -196,20 +196,21 @@ def test_an_engine_switch_that_is_off_is_not_the_same_as_none() -> None:
     assert replace(GOLDEN, enforce_eager=None).hash != GOLDEN.hash
 
 
-def test_a_stored_revision_is_applied_as_it_was_rendered() -> None:
-    first = records.wanted(OWNER, chosen(inputs()), [], "1.0")
+def test_a_stored_revision_is_applied_as_it_was_rendered(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = records.wanted(OWNER, chosen(inputs()), [])
+    monkeypatch.setattr(records, "VERSION", "2.0")
     newer = Profile(**{name: getattr(GPU, name) for name in GPU.__slots__} | {"image": "runtime:2"})
-    again = records.wanted(OWNER, chosen(inputs(newer)), [first.record], "2.0")
+    again = records.wanted(OWNER, chosen(inputs(newer)), [first.record])
     assert again.template == first.template
     assert again.record == first.record
-    other = records.wanted(OWNER, chosen(inputs(engine={"maxModelLen": 9})), [first.record], "2.0")
+    other = records.wanted(OWNER, chosen(inputs(engine={"maxModelLen": 9})), [first.record])
     assert other.record["revision"] == 2
     assert other.record["data"]["operatorVersion"] == "2.0"
 
 
 def test_children_belong_to_the_model_and_block_no_deletion() -> None:
     content = Registrations((Registration("tiny", NameKind.MODEL),))
-    revision = records.wanted(OWNER, chosen(inputs()), [], "1.0")
+    revision = records.wanted(OWNER, chosen(inputs()), [])
     for child in (
         service.service(OWNER, Service()),
         children.registrations(OWNER, "abc", content, "2026-01-01T00:00:00Z"),

@@ -44,7 +44,7 @@ class Server:
 async def test_a_revision_is_removed_by_what_its_pod_does_now_where_it(word: str, renewed: bool) -> None:
     wanted = inputs()
     now = a_round(pod(revision=wanted.hash), 60)
-    record = records.wanted(now.observed.owner, chosen(wanted), [], "1.0").record
+    record = records.wanted(now.observed.owner, chosen(wanted), []).record
     record["metadata"] |= {"uid": "r", "resourceVersion": "1"}
     cache = Cache()
     cache.put(REVISIONS, record)

@@ -102,11 +102,11 @@ def choose(wanted: Spec, stored: list[dict[str, Any]], current: str = "") -> lin
 
 def test_another_secret_of_an_adapter_needs_new_pods_and_one_less_does_not() -> None:
     both = spec(adapters=[adapter("a", "one"), adapter("b", "two")])
-    first = records.wanted(OWNER, choose(both, []), [], "1.0")
+    first = records.wanted(OWNER, choose(both, []), [])
     stored = [dict(first.record)]
     for fewer in (spec(adapters=[adapter("b", "two")]), spec(adapters=[])):
-        assert records.wanted(OWNER, choose(fewer, stored, first.hash), stored, "1.0").hash == first.hash
-    more = records.wanted(OWNER, choose(spec(adapters=[adapter("c", "three")]), stored, first.hash), stored, "1.0")
+        assert records.wanted(OWNER, choose(fewer, stored, first.hash), stored).hash == first.hash
+    more = records.wanted(OWNER, choose(spec(adapters=[adapter("c", "three")]), stored, first.hash), stored)
     assert more.hash != first.hash
     assert room_of(more.record).secrets == {"three"}
 
@@ -188,7 +188,7 @@ def test_a_secret_in_the_resource_or_the_profile_is_refused_without_its_value(na
 def test_the_revision_of_a_spec_without_credentials_is_what_it_was() -> None:
     inputs = pod_inputs(spec(), GPU)
     assert not mounted(inputs)
-    assert records.wanted(OWNER, chosen(inputs), [], "1.0").hash == inputs.hash
+    assert records.wanted(OWNER, chosen(inputs), []).hash == inputs.hash
     assert inputs.hash == replace(inputs, credentials="", adapter_credentials=[]).hash
 
 
