@@ -84,8 +84,7 @@ class Children:
         """
         if now.plan.inputs is None or now.plan.rejection is not None:
             return False  # what was given up is tried again when the user says so
-        said = now.observed.before.get("model") or {}
-        served = (said.get("serving"), said.get("lastGood"))
+        served = (now.observed.serving, now.observed.last_good)
         stored = self._cache.children(REVISIONS, now.key[0], now.observed.stem)
         found = records.stillborn(now.plan.inputs, stored, now.observed.pods, served)
         if found is None or not now.observed.owner.owns(found):
@@ -102,8 +101,7 @@ class Children:
             return
         for pod in failed.surplus(now.observed.pods, now.applied, now.replicas):
             await self._kube.delete(PODS, now.key[0], pod.name, uid=pod.uid)
-        said = now.observed.before.get("model") or {}
-        keep = (now.plan.revision.hash, said.get("serving"), said.get("lastGood"))
+        keep = (now.plan.revision.hash, now.observed.serving, now.observed.last_good)
         for kind in (REVISIONS, CONFIG_MAPS):
             stored = self._cache.children(kind, now.key[0], now.observed.stem)
             for obj in records.surplus(stored, now.observed.pods, keep):

@@ -39,9 +39,8 @@ class LostRevisions:
         found = deployment_of(self._cache, observed)
         current = _revision(found) if found is not None else ""
         stored = {records.hash_of(one): one for one in revisions_of(self._cache, observed)}
-        said = observed.before.get("model") or {}
-        served = {str(said[one]) for one in ("serving", "lastGood") if said.get(one)}
-        if current not in stored and current in {*served, said.get("wanted")}:
+        served = {observed.serving, observed.last_good} - {""}
+        if current and current not in stored and current in {*served, observed.wanted}:
             await self._of_deployment(observed, current)
         await self._as_seen(observed, served, stored, current)
 

@@ -97,7 +97,7 @@ def plan(
     if refused is not None or asked.inputs is None:
         bare = Plan(names, lost, refused, profile=profile, retry_after=seen.retry_after)
         return holding(bare, owner, model, stored, asked.spec.rollout.rollback)
-    wish = Wish(asked.spec, asked.inputs, retry_of(model), _wanted_before(model), rolling, moved)
+    wish = Wish(asked.spec, asked.inputs, retry_of(model), wanted_before(model), rolling, moved)
     choice = lineage.choose(wish, seen, stored, asked.settings.changes)
     missing = f"not there: {', '.join(seen.missing)}" if seen.missing else ""
     if missing and not choice.stored:
@@ -132,7 +132,7 @@ def holding(
 ) -> Plan:
     """`bare`, of a spec that cannot be acted on, with what was accepted last: that is kept right meanwhile."""
     stored = list(stored)
-    revision = records.recorded(owner, stored, _wanted_before(model))
+    revision = records.recorded(owner, stored, wanted_before(model))
     if revision is None:
         return bare
     good = _last_good(model, stored, revision.hash)
@@ -161,7 +161,8 @@ def lost_names(model: Mapping[str, Any], rivals: Iterable[Mapping[str, Any]]) ->
     return claims.conflicts(mine, claimed) if mine is not None else {}
 
 
-def _wanted_before(model: Mapping[str, Any]) -> str:
+def wanted_before(model: Mapping[str, Any]) -> str:
+    """The revision that the model's status says is wanted; empty: none."""
     return str(((model.get("status") or {}).get("model") or {}).get("wanted") or "")
 
 

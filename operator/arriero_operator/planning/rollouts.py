@@ -104,7 +104,7 @@ class Rollouts:
             pods=observed.pods,
             deployment=deployment_of(self._cache, observed),
             now=moment,
-            good=str((observed.before.get("model") or {}).get("lastGood") or ""),
+            good=observed.last_good,
             begun=self._first(now.key, applied, moment),
         )
         return replace(found, settled=self._since(now.key, found))

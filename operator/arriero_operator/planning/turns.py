@@ -12,6 +12,7 @@ from typing import Any, Final
 from arriero_api.types import Spec
 from arriero_operator.cache.store import Cache
 from arriero_operator.configuration.settings import Settings
+from arriero_operator.decide.plan import wanted_before
 from arriero_operator.kube.protocol import MODELS, REVISIONS, Object
 from arriero_operator.render import names
 from arriero_operator.render.inputs import pod_inputs
@@ -106,7 +107,7 @@ class Turns:
 
     def _moved(self, key: Key, model: Object) -> list[str]:
         """What the model was moved to with the wanted revision; mostly nothing."""
-        wanted = str(((model.get("status") or {}).get("model") or {}).get("wanted") or "")
+        wanted = wanted_before(model)
         record = self._cache.get(REVISIONS, key[0], names.revisioned(key[1], wanted)) if wanted else None
         line = lineage_of(record) if record is not None else None
         return [aim for aim in (line.image, line.profile) if aim] if line is not None else []

@@ -51,7 +51,7 @@ def assess(cache: Cache, now: Round) -> Situation:
 
 def _without_return(now: Round, failure: Failure | None) -> Failure | None:
     """The failure; that there is no going back for it, where no record of the last good revision is left."""
-    good = (now.observed.before.get("model") or {}).get("lastGood") or now.wanted
+    good = now.observed.last_good or now.wanted
     if failure is None or good == now.wanted or now.plan.good is not None or not now.observed.spec.rollout.rollback:
         return failure
     return replace(failure, message=f"{failure.message}; no going back to revision {good}: its record is gone")

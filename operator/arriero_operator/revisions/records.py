@@ -109,7 +109,7 @@ def following(stored: Iterable[Mapping[str, Any]]) -> int:
 
 
 def stillborn(
-    inputs: Inputs, stored: Iterable[Mapping[str, Any]], pods: Iterable[PodFacts], served: Iterable[str | None]
+    inputs: Inputs, stored: Iterable[Mapping[str, Any]], pods: Iterable[PodFacts], served: Iterable[str]
 ) -> Mapping[str, Any] | None:
     """The stored revision of `inputs` where none of its pods ever served and its image is no longer the profile's.
 
@@ -128,7 +128,7 @@ def _image(body: Mapping[str, Any]) -> str:
 
 
 def surplus(
-    stored: Iterable[Mapping[str, Any]], pods: Iterable[PodFacts], keep: Iterable[str | None]
+    stored: Iterable[Mapping[str, Any]], pods: Iterable[PodFacts], keep: Iterable[str]
 ) -> list[Mapping[str, Any]]:
     """Objects of revisions that nothing needs: neither in `keep` (wanted, serving, last good) nor with a pod."""
     needed = {*keep, *(one.revision for one in pods)}

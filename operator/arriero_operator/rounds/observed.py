@@ -26,3 +26,21 @@ class Observed:
     def before(self) -> Object:
         """The status that stands."""
         return self.model.get("status") or {}
+
+    @property
+    def wanted(self) -> str:
+        """The revision that the status says is wanted, by hash; empty: none, as for the others."""
+        return self._revision("wanted")
+
+    @property
+    def serving(self) -> str:
+        """The one that it says is serving."""
+        return self._revision("serving")
+
+    @property
+    def last_good(self) -> str:
+        """The one that it says was good last."""
+        return self._revision("lastGood")
+
+    def _revision(self, name: str) -> str:
+        return str((self.before.get("model") or {}).get(name) or "")

@@ -95,7 +95,7 @@ class Round:
         """Hash of the revision that the spec asks for; that of the last accepted spec where it is refused."""
         if self.plan.revision is not None:
             return self.plan.revision.hash
-        return str((self.observed.before.get("model") or {}).get("wanted") or "")
+        return self.observed.wanted
 
     @property
     def replicas(self) -> int:

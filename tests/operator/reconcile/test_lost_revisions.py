@@ -1,12 +1,12 @@
 """ControllerRevisions that somebody deletes: they come back from the Deployment, and no pod is replaced for it."""
 
 import json
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from arriero_api import labels
+from arriero_api.types import Spec
 from arriero_operator.applying.apply import Applier
 from arriero_operator.applying.lost_revisions import LostRevisions
 from arriero_operator.cache.store import Cache
@@ -24,6 +24,7 @@ from tests.support.operator import operator_settings
 
 TUNED = ("-m", "tests.support.tuned_operator")
 OTHERWISE = json.dumps({"revisions.records.VERSION": "99.0", "render.template._USER": 1234})
+SPEC = Spec.model_validate({"model": {"uri": "hf://org/tiny"}})
 REPORT = {"references": "Report", "images": "Report"}
 
 
@@ -110,8 +111,8 @@ async def test_a_record_deleted_right_after_a_rollout_has_begun_comes_back_as_it
             self.stored.append(args[2][0].intent["metadata"]["name"])
 
     def seen(wanted: str) -> Observed:
-        said = {"model": {"serving": "old", "lastGood": "old", "wanted": wanted}}
-        return cast(Observed, SimpleNamespace(key=("team", "tiny"), stem="tiny", owner=owner, before=said))
+        model = {"status": {"model": {"serving": "old", "lastGood": "old", "wanted": wanted}}}
+        return Observed(("team", "tiny"), model, SPEC, owner, "tiny", ())
 
     world = World()
     lost = LostRevisions(cast(Kube, None), cast(Cache, world), cast(Applier, world))

@@ -41,7 +41,7 @@ SURPLUS: dict[str, tuple[list[PodFacts], set[str], str]] = {
 @pytest.mark.parametrize(("pods", "keep", "gone"), SURPLUS.values(), ids=SURPLUS)
 def test_of_five_revisions_nobody_needs(pods: list[PodFacts], keep: set[str], gone: str) -> None:
     stored = [of(REVISIONS, one) for one in "abcde"] + [make(CONFIG_MAPS, "no-revision", 1, stem="tiny")]
-    found = records.surplus(stored, pods, {*keep, None})
+    found = records.surplus(stored, pods, {*keep, ""})
     assert [one["metadata"]["labels"][labels.REVISION] for one in found] == list(gone)
 
 
