@@ -27,7 +27,7 @@ from arriero_operator.kube.protocol import (
     Object,
 )
 from arriero_operator.pods.facts import pod_facts
-from arriero_operator.registrations.live import LiveRegistrations
+from arriero_operator.registrations.files import NamesFiles
 from arriero_operator.render import children
 from arriero_operator.render.claim import cache_claim
 from arriero_operator.revisions import records
@@ -46,7 +46,7 @@ _LEAVING_LONGEST: Final = 15.0
 class Children:
     """Brings the children of models into their wanted state."""
 
-    def __init__(self, kube: Kube, cache: Cache, registrations: LiveRegistrations, settings: Settings) -> None:
+    def __init__(self, kube: Kube, cache: Cache, registrations: NamesFiles, settings: Settings) -> None:
         self._kube = kube
         self._cache = cache
         self._registrations = registrations
@@ -123,16 +123,16 @@ class Children:
         await found.beside(self._access.policy(now), vital=first)
         whole = await found.beside(self._claim(now), vital=first)
         whole &= await found.beside(self._files(now, revision), vital=first)
-        for wanted in now.registrations.values():
-            await found.beside(self._registrations.tell(now.key, now.observed.pods, wanted))
+        for file in now.registrations.values():
+            await found.beside(self._registrations.tell(now.key, now.observed.pods, file))
         await found.beside(self._budget(now))
         await self._deployment(now, applied, found, whole=whole and found.refused is None)
 
     async def _files(self, now: Round, revision: Revision) -> None:
         """The record of the revision, and the names of every revision that has pods: before any pod that needs them."""
         await self._one(now, REVISIONS, revision.record)
-        for wanted in now.registrations.values():
-            await self._one(now, CONFIG_MAPS, wanted.intent(now.observed.owner))
+        for file in now.registrations.values():
+            await self._one(now, CONFIG_MAPS, file.intent(now.observed.owner))
 
     async def _deployment(self, now: Round, revision: Revision, found: Obstacles, *, whole: bool) -> None:
         """Where its template is refused, or what is to be there before (not `whole`), the number of pods is right."""

@@ -54,8 +54,8 @@ def unproven(now: Round) -> list[PodFacts]:
 
 def proof(now: Round, pod: PodFacts) -> float:
     """Seconds until the next look at an unproven pod: a twentieth of what it has taken so far."""
-    wanted = now.registrations[pod.revision]
-    known = (facts.time(wanted.changed or wanted.made), pod.ready_changed)
+    file = now.registrations[pod.revision]
+    known = (facts.time(file.changed or file.made), pod.ready_changed)
     since = max((moment for moment in known if moment is not None), default=now.moment)
     return min(_LONGEST, max(PROOF, (now.moment - since).total_seconds() / _PATIENCE))
 

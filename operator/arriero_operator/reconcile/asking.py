@@ -8,16 +8,14 @@ from arriero_operator.observing.observe import pods_of
 from arriero_operator.observing.pod_events import PodEvents
 from arriero_operator.observing.runtime_status import RuntimeStatuses
 from arriero_operator.reconcile.waits import soonest
-from arriero_operator.registrations.live import LiveRegistrations
+from arriero_operator.registrations.files import NamesFiles
 from arriero_operator.rounds.round import Round
 
 
 class Asking:
     """Asks the runtimes that somebody waits for, and Events of pods that wait."""
 
-    def __init__(
-        self, cache: Cache, statuses: RuntimeStatuses, heard: PodEvents, registrations: LiveRegistrations
-    ) -> None:
+    def __init__(self, cache: Cache, statuses: RuntimeStatuses, heard: PodEvents, registrations: NamesFiles) -> None:
         self._cache = cache
         self._statuses = statuses
         self._heard = heard

@@ -13,7 +13,7 @@ from arriero_operator.diagnose.stage import stage
 from arriero_operator.observing.observe import deployment_of
 from arriero_operator.pods import facts
 from arriero_operator.pods.facts import PodFacts
-from arriero_operator.rounds.round import Round, Wanted
+from arriero_operator.rounds.round import NamesFile, Round
 
 
 def assess(cache: Cache, now: Round) -> Situation:
@@ -72,14 +72,14 @@ def _names(now: Round, pods: Sequence[PodFacts]) -> list[NameState]:
     return registered.unreached(found, now.unreachable)
 
 
-def _mismatch(pods: Iterable[PodFacts], wanted: Wanted | None) -> str:
+def _mismatch(pods: Iterable[PodFacts], file: NamesFile | None) -> str:
     """Ready pods of the revision that serve another commit than the pinned one, in words."""
-    pinned = wanted.content.commit if wanted is not None else ""
-    if wanted is None or not pinned:
+    pinned = file.content.commit if file is not None else ""
+    if file is None or not pinned:
         return ""
     other = sorted(
         pod.name
         for pod in pods
-        if pod.ready and pod.revision == wanted.revision and pod.status and pod.status.commit not in ("", pinned)
+        if pod.ready and pod.revision == file.revision and pod.status and pod.status.commit not in ("", pinned)
     )
     return f"The revision is pinned to commit {pinned}, but another is served by: {', '.join(other)}." if other else ""

@@ -33,7 +33,7 @@ from arriero_operator.reconcile.farewells import Farewells
 from arriero_operator.reconcile.report import Reporter
 from arriero_operator.reconcile.rest import rests
 from arriero_operator.reconcile.waits import requeue_after, soonest, untold
-from arriero_operator.registrations.live import LiveRegistrations
+from arriero_operator.registrations.files import NamesFiles
 from arriero_operator.rounds.observed import Observed
 from arriero_operator.rounds.round import Outcome, Round
 from arriero_operator.watching.news import Expected
@@ -72,7 +72,7 @@ class Reconciler:
         self._statuses = statuses
         self._heard = PodEvents(kube)
         self._clock = clock
-        self._registrations = LiveRegistrations(kube, cache)
+        self._registrations = NamesFiles(kube, cache)
         self._asking = Asking(cache, statuses, self._heard, self._registrations)
         self._children = Children(kube, cache, self._registrations, settings)
         self._live = LivePods(kube, cache, statuses, self._heard)

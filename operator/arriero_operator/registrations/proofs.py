@@ -11,7 +11,7 @@ from typing import Final
 from arriero_operator.decide.pins import Entry
 from arriero_operator.pods import facts
 from arriero_operator.pods.facts import PodFacts
-from arriero_operator.rounds.round import Round, Wanted
+from arriero_operator.rounds.round import NamesFile, Round
 from arriero_operator.work.keys import Key
 
 CLOCKS: Final = timedelta(seconds=30)
@@ -25,21 +25,21 @@ class Proofs:
     def __init__(self) -> None:
         self._proven: dict[Key, dict[str, str]] = {}
 
-    def proven(self, key: Key, pod: PodFacts, wanted: Wanted) -> bool:
+    def proven(self, key: Key, pod: PodFacts, file: NamesFile) -> bool:
         """Whether the ready pod is known to serve by the file."""
         known = self._proven.setdefault(key, {})
         if pod.status is not None and pod.status.registrations:
             known[pod.uid] = pod.status.registrations
-        if wanted.fresh and wanted.changed:
+        if file.fresh and file.changed:
             return False
         if pod.uid in known:
-            return known[pod.uid] == wanted.content.hash
-        return pod.ready and not older(pod, wanted)
+            return known[pod.uid] == file.content.hash
+        return pod.ready and not older(pod, file)
 
-    def otherwise(self, key: Key, pod: PodFacts, wanted: Wanted) -> bool:
+    def otherwise(self, key: Key, pod: PodFacts, file: NamesFile) -> bool:
         """Whether the pod is known to serve by something else than the file."""
         known = self._proven.get(key, {}).get(pod.uid)
-        return known is not None and known != wanted.content.hash
+        return known is not None and known != file.content.hash
 
     def doubt(self, now: Round) -> Mapping[str, Collection[Entry]]:
         """Before files are changed: forget what their pods have proven. The uids of these, with the adapters that last.
@@ -50,19 +50,19 @@ class Proofs:
         known = self._proven.get(now.key, {})
         doubted = {}
         for pod in now.observed.pods:
-            wanted = now.registrations.get(pod.revision)
-            if wanted is not None and wanted.fresh and wanted.changed:
+            file = now.registrations.get(pod.revision)
+            if file is not None and file.fresh and file.changed:
                 known.pop(pod.uid, None)
-                doubted[pod.uid] = wanted.lasting
+                doubted[pod.uid] = file.lasting
         return doubted
 
     def trust(self, now: Round) -> None:
         """After a restart of the operator: what the status says of unchanged names was proven before."""
         known = self._proven.setdefault(now.key, {})
         for pod in now.observed.pods:
-            wanted = now.registrations.get(pod.revision)
-            if pod.ready and wanted is not None and not wanted.fresh and pod.registrations == wanted.content.hash:
-                known.setdefault(pod.uid, wanted.content.hash)
+            file = now.registrations.get(pod.revision)
+            if pod.ready and file is not None and not file.fresh and pod.registrations == file.content.hash:
+                known.setdefault(pod.uid, file.content.hash)
 
     def retain(self, key: Key, uids: Container[str]) -> None:
         """Forget pods of the model that are gone."""
@@ -71,13 +71,13 @@ class Proofs:
             self._proven[key] = known
 
 
-def older(pod: PodFacts, wanted: Wanted) -> bool:
+def older(pod: PodFacts, file: NamesFile) -> bool:
     """Whether the pod may have been there before the registrations became what they are.
 
     Times are whole seconds. A revision's pods are made after its ConfigMap, and the API server's clock says when both
     were; but a change is dated by the operator's own clock.
     """
-    made, changed = facts.time(wanted.made), facts.time(wanted.changed)
+    made, changed = facts.time(file.made), facts.time(file.changed)
     if changed is not None:
         return pod.created <= changed + CLOCKS
     return made is None or pod.created < made

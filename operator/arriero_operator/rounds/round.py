@@ -16,8 +16,8 @@ from arriero_operator.work.keys import Key
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """The registrations that one revision is to serve.
+class NamesFile:
+    """The registrations that pods of one revision are to serve.
 
     `made` is when their ConfigMap was made, by the API server's clock; empty where it is yet to be made. `changed` is
     when they last became others since then, by the operator's clock; empty: never. Both are Kubernetes times.
@@ -70,7 +70,7 @@ class Round:
     moment: datetime
     deployed: int = 0
     served: tuple[Registration, ...] = ()
-    registrations: dict[str, Wanted] = field(default_factory=dict)
+    registrations: dict[str, NamesFile] = field(default_factory=dict)
     proven: set[str] = field(default_factory=set)
     """Uids of ready pods that are known to serve their registrations."""
     unreachable: tuple[str, ...] = ()

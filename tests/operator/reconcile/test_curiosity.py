@@ -14,7 +14,7 @@ from arriero_operator.reconcile.waits import requeue_after
 from arriero_operator.registrations.proofs import older
 from arriero_operator.render.owner import Owner
 from arriero_operator.rounds.observed import Observed
-from arriero_operator.rounds.round import Round, Wanted
+from arriero_operator.rounds.round import NamesFile, Round
 from tests.operator.reconcile.made import NEW, START, ready
 from tests.operator.reconcile.test_runtime_status import FakeRuntimes, answers
 from tests.support.kubectl import Object
@@ -24,10 +24,10 @@ NAMES = (Registration("tiny", NameKind.MODEL),)
 READY: Object = {"conditions": [{"type": "Ready", "status": "True"}]}
 
 
-def wanted(made: datetime | None = START, changed: datetime | None = None) -> Wanted:
+def file(made: datetime | None = START, changed: datetime | None = None) -> NamesFile:
     """Registrations that were made and changed at these times."""
     began, became = (timestamp(one) if one else "" for one in (made, changed))
-    return Wanted(NEW, Registrations(NAMES), began, became, fresh=False)
+    return NamesFile(NEW, Registrations(NAMES), began, became, fresh=False)
 
 
 def a_round(pod: PodFacts, after: float, status: Object | None = None, proven: bool = False) -> Round:
@@ -39,7 +39,7 @@ def a_round(pod: PodFacts, after: float, status: Object | None = None, proven: b
     spec = Spec.model_validate({"model": {"uri": "hf://a/b"}})
     observed = Observed(KEY, model, spec, Owner("team", "tiny", "u"), "tiny", [pod])
     now = Round(observed, Plan(NAMES), START + timedelta(seconds=after))
-    now.registrations = {NEW: wanted(changed=START)}
+    now.registrations = {NEW: file(changed=START)}
     now.proven = {pod.uid} if proven else set()
     return now
 
@@ -47,13 +47,13 @@ def a_round(pod: PodFacts, after: float, status: Object | None = None, proven: b
 @pytest.mark.parametrize(
     ("found", "seconds", "is_older"),
     [
-        (wanted(), -1, True),
-        (wanted(), 0, False),
-        (wanted(), 1, False),
-        (wanted(changed=START), 0, True),
-        (wanted(changed=START), 29, True),
-        (wanted(changed=START), 31, False),
-        (wanted(made=None), 60, True),
+        (file(), -1, True),
+        (file(), 0, False),
+        (file(), 1, False),
+        (file(changed=START), 0, True),
+        (file(changed=START), 29, True),
+        (file(changed=START), 31, False),
+        (file(made=None), 60, True),
     ],
     ids=[
         "before the file",
@@ -66,7 +66,7 @@ def a_round(pod: PodFacts, after: float, status: Object | None = None, proven: b
     ],
 )
 def test_a_pod_proves_its_names_by_being_ready_only_if_it_surely_began_with_them(
-    found: Wanted, seconds: int, is_older: bool
+    found: NamesFile, seconds: int, is_older: bool
 ) -> None:
     assert older(ready(created=START + timedelta(seconds=seconds)), found) is is_older
 

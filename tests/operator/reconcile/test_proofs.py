@@ -27,7 +27,7 @@ from arriero_operator.observing.runtime_status import RuntimeStatuses
 from arriero_operator.pods.facts import timestamp
 from arriero_operator.reconcile.reconciler import Reconciler
 from arriero_operator.render import children
-from arriero_operator.rounds.round import Round, Wanted
+from arriero_operator.rounds.round import NamesFile, Round
 from arriero_operator.watching.news import Expected
 from tests.operator.machinery.objects import make
 from tests.operator.reconcile.made import NEW, OLD, START, ready
@@ -69,7 +69,7 @@ class World:
         self.answer: RuntimeStatus | None = None
         self.statuses = RuntimeStatuses(self._fetch)
         self.reconciler = Reconciler(None, self.cache, SETTINGS, self.statuses, Expected())  # type: ignore[arg-type]
-        self.live = self.reconciler._registrations
+        self.files = self.reconciler._registrations
 
     async def _fetch(self, ip: str) -> RuntimeStatus:
         if self.answer is None:
@@ -87,11 +87,11 @@ class World:
         """Ask the pod, but wait no longer than a reconcile does."""
         await self.statuses.refresh(KEY, [(self.round().observed.pods[0], 0.0)])
 
-    def proven(self, now: Round, wanted: Wanted) -> bool:
+    def proven(self, now: Round, wanted: NamesFile) -> bool:
         """Whether the pod is known to serve this."""
-        return self.live._proofs.proven(KEY, now.observed.pods[0], wanted)
+        return self.files._proofs.proven(KEY, now.observed.pods[0], wanted)
 
-    def change(self, wanted: Wanted) -> Round:
+    def change(self, wanted: NamesFile) -> Round:
         """The round in which the file is written."""
         now = self.round()
         now.registrations = {NEW: wanted}
@@ -99,10 +99,10 @@ class World:
         return now
 
 
-def file(content: Registrations, before: Registrations | None = None) -> Wanted:
+def file(content: Registrations, before: Registrations | None = None) -> NamesFile:
     """A file that says this, or that is about to be changed."""
     made = timestamp(START)
-    return Wanted(NEW, content, made, made, fresh=before is not None, before=before)
+    return NamesFile(NEW, content, made, made, fresh=before is not None, before=before)
 
 
 async def test_a_pod_has_to_say_that_it_serves_names_that_come_back() -> None:
@@ -130,12 +130,12 @@ async def test_an_answer_that_was_asked_for_before_the_change_is_not_waited_for(
     assert world.proven(world.round(), file(second))
 
 
-def write(world: World, names: tuple[Registration, ...], minute: int = 0) -> Wanted:
+def write(world: World, names: tuple[Registration, ...], minute: int = 0) -> NamesFile:
     """What the pod's file is to say of these names; it then does."""
     now = world.round()
     now.plan = Plan(names)
     now.moment += timedelta(minutes=minute)
-    found = world.live.wanted(now, NEW)
+    found = world.files.file(now, NEW)
     stored = children.registrations(now.observed.owner, NEW, found.content, found.changed)
     version = str(2 + minute)
     stored["metadata"] |= {"uid": "u", "resourceVersion": version, "creationTimestamp": timestamp(START)}
@@ -166,7 +166,7 @@ async def test_a_pod_that_still_says_what_it_served_before_has_not_proven_names_
 def test_a_file_that_changes_nothing_more_keeps_its_number_and_one_before_any_change_has_none() -> None:
     world = World()
     first = a_round(ready(revision=OLD), 60)
-    assert "sequence" not in world.live.wanted(first, NEW).content.to_json()
+    assert "sequence" not in world.files.file(first, NEW).content.to_json()
     changed = write(world, (*NAMES, ALIAS), 1)
     assert write(world, (*NAMES, ALIAS), 2).content == changed.content
 
@@ -184,7 +184,7 @@ def test_a_file_that_was_lost_or_spoilt_under_its_pods_comes_back_as_another_con
         world.cache.put(CONFIG_MAPS, spoilt)
     now = world.round()
     now.moment += timedelta(minutes=9)
-    assert world.live.wanted(now, NEW).content.hash not in known
+    assert world.files.file(now, NEW).content.hash not in known
 
 
 def states(world: World, now: Round, content: Registrations) -> dict[str, str]:
@@ -213,6 +213,6 @@ def test_of_a_file_that_is_to_be_changed_both_contents_are_known() -> None:
     stored = children.registrations(now.observed.owner, NEW, stands, "")
     stored["metadata"] |= {"uid": "u", "resourceVersion": "1", "creationTimestamp": timestamp(START)}
     world.cache.put(CONFIG_MAPS, stored)
-    found = world.live.wanted(now, NEW)
+    found = world.files.file(now, NEW)
     assert (found.content.names, found.before, found.fresh) == (NAMES, stands, True)
     assert found.changed == timestamp(now.moment)

@@ -12,7 +12,7 @@ from arriero_operator.configuration.settings import Profile, Settings
 from arriero_operator.decide.plan import Plan
 from arriero_operator.kube.protocol import PODS, REVISIONS, Kind, Object
 from arriero_operator.pods.facts import timestamp
-from arriero_operator.registrations.live import LiveRegistrations
+from arriero_operator.registrations.files import NamesFiles
 from arriero_operator.revisions import records
 from tests.operator.machinery.objects import make
 from tests.operator.reconcile.made import START, chosen, pod
@@ -55,6 +55,6 @@ async def test_a_revision_is_removed_by_what_its_pod_does_now_where_it(word: str
     found["status"] = {"conditions": [{"type": "Ready", "status": word, "lastTransitionTime": timestamp(START)}]}
     server = Server(found)
     kube = CachedKube(server, cache)  # type: ignore[arg-type]
-    children = Children(kube, cache, LiveRegistrations(kube, cache), SETTINGS)
+    children = Children(kube, cache, NamesFiles(kube, cache), SETTINGS)
     assert await children.renew(now) is renewed
     assert server.deleted == ([REVISIONS.kind] if renewed else [])

@@ -10,7 +10,7 @@ from arriero_operator.configuration.settings import Profile, Settings
 from arriero_operator.decide.plan import Plan
 from arriero_operator.kube.protocol import CONFIG_MAPS, PODS, REVISIONS, Kind, Object
 from arriero_operator.pods.facts import PodFacts
-from arriero_operator.registrations.live import LiveRegistrations
+from arriero_operator.registrations.files import NamesFiles
 from arriero_operator.render.owner import Owner
 from arriero_operator.revisions import records
 from arriero_operator.revisions.records import Revision
@@ -73,7 +73,7 @@ async def tidied(server: Server, pods: list[PodFacts], uid: str = "u", status: O
     object.__setattr__(now.observed, "pods", pods)
     now.plan = Plan(NAMES, revision=Revision("c", {}, {}))
     kube = CachedKube(server, cache)  # type: ignore[arg-type]
-    await Children(kube, cache, LiveRegistrations(kube, cache), SETTINGS).tidy(now)
+    await Children(kube, cache, NamesFiles(kube, cache), SETTINGS).tidy(now)
     gone = {
         kind: [name.removeprefix("tiny-") for of, name in server.deleted if of == kind]
         for kind in (REVISIONS.kind, CONFIG_MAPS.kind)
@@ -106,7 +106,7 @@ async def test_what_somebody_else_controls_and_only_goes_with_the_model_is_left_
     object.__setattr__(now.observed, "pods", [])
     now.plan = Plan(NAMES, revision=Revision("c", {}, {}))
     kube = CachedKube(server, cache)  # type: ignore[arg-type]
-    await Children(kube, cache, LiveRegistrations(kube, cache), SETTINGS).tidy(now)
+    await Children(kube, cache, NamesFiles(kube, cache), SETTINGS).tidy(now)
     assert server.deleted == [(REVISIONS.kind, "tiny-e")]
 
 

@@ -1,4 +1,4 @@
-"""Live registrations: the file of names is written, and reaches every pod.
+"""Names that change without a restart: their file is written, and reaches every pod.
 
 The ConfigMap of the revision is written; then its hash goes onto an annotation of every pod that is older than the
 change, upon which the kubelet refreshes the volume at once; what pods then prove is in `proofs`. A name that is not
@@ -25,13 +25,13 @@ from arriero_operator.render import children, names
 from arriero_operator.render.children import CHANGED
 from arriero_operator.revisions.room import Room, room_of
 from arriero_operator.rounds.observed import Observed
-from arriero_operator.rounds.round import Round, Wanted
+from arriero_operator.rounds.round import NamesFile, Round
 from arriero_operator.work.keys import Key
 
 _AT_ONCE: Final = 16
 
 
-class LiveRegistrations:
+class NamesFiles:
     """What the files of names say, and that they reach the pods."""
 
     def __init__(self, kube: Kube, cache: Cache) -> None:
@@ -47,7 +47,7 @@ class LiveRegistrations:
             return
         now.served = self._served(now)
         hashes = {revision.hash, *(pod.revision for pod in observed.pods if pod.revision)}
-        now.registrations = {one: self.wanted(now, one) for one in sorted(hashes)}
+        now.registrations = {one: self.file(now, one) for one in sorted(hashes)}
         said = registered.announced(observed.before.get("names") or (), now.moment)
         if now.key not in self._looked:
             self._looked.add(now.key)
@@ -60,7 +60,7 @@ class LiveRegistrations:
             if self._proofs.proven(now.key, pod, now.registrations[pod.revision])
         }
 
-    def wanted(self, now: Round, revision: str) -> Wanted:
+    def file(self, now: Round, revision: str) -> NamesFile:
         """What the revision's file is to say: the names, and the commit that its first pod resolved."""
         observed = now.observed
         name = names.revisioned(observed.owner.name, revision)
@@ -76,11 +76,11 @@ class LiveRegistrations:
         if text != content.to_json():
             content = replace(content, sequence=_next(said, stored is not None, now, revision))
         if stored is None:
-            return Wanted(revision, content, made="", changed="", fresh=True)
+            return NamesFile(revision, content, made="", changed="", fresh=True)
         made, marks = stored["metadata"]["creationTimestamp"], stored["metadata"].get("annotations") or {}
         if text == content.to_json():
-            return Wanted(revision, content, made, marks.get(CHANGED, ""), fresh=False)
-        return Wanted(revision, content, made, facts.timestamp(now.moment), fresh=True, before=said)
+            return NamesFile(revision, content, made, marks.get(CHANGED, ""), fresh=False)
+        return NamesFile(revision, content, made, facts.timestamp(now.moment), fresh=True, before=said)
 
     def _served(self, now: Round) -> tuple[Registration, ...]:
         """The names that pods are to serve, but for those that leave."""
@@ -107,18 +107,18 @@ class LiveRegistrations:
         read = (_stored(children.stored_registrations(file)) for file in files)
         return [file for file in read if file is not None]
 
-    async def tell(self, key: Key, pods: Iterable[PodFacts], wanted: Wanted) -> None:
+    async def tell(self, key: Key, pods: Iterable[PodFacts], file: NamesFile) -> None:
         """Put the hash onto every pod of the revision that may not have seen the file and does not carry it.
 
         Raises KubeError once all have been tried.
         """
-        digest, slots = wanted.content.hash, asyncio.Semaphore(_AT_ONCE)
+        digest, slots = file.content.hash, asyncio.Semaphore(_AT_ONCE)
         answers = await asyncio.gather(
             *(
                 self._annotate(key[0], pod, digest, slots)
                 for pod in pods
-                if pod.live and pod.revision == wanted.revision and pod.registrations != digest
-                if older(pod, wanted) or self._proofs.otherwise(key, pod, wanted)
+                if pod.live and pod.revision == file.revision and pod.registrations != digest
+                if older(pod, file) or self._proofs.otherwise(key, pod, file)
             ),
             return_exceptions=True,
         )
