@@ -17,7 +17,7 @@ from arriero_operator.kube.protocol import Kube
 from arriero_operator.process.command import run
 from arriero_operator.watching.news import Expected
 from arriero_operator.work.keys import Key
-from arriero_operator.work.reconcile import Reconcile, Result
+from arriero_operator.work.result import Reconcile, Result
 
 SAYS = "Idle reconcile"
 

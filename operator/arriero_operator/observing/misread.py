@@ -9,7 +9,7 @@ from pydantic_core import ErrorDetails
 
 from arriero_api import uris
 from arriero_api.types import InferenceModel, Spec
-from arriero_operator.work.reconcile import TerminalError
+from arriero_operator.work.result import TerminalError
 
 _REPLICAS: Final = 1000
 _URI: Final = 512

@@ -9,7 +9,7 @@ from typing import Any
 from arriero_api import labels
 from arriero_api.contract import RuntimeStatus
 from arriero_operator.pods import containers
-from arriero_operator.pods.requests import held
+from arriero_operator.pods.resources import held
 
 
 @dataclass(frozen=True, slots=True)

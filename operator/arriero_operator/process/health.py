@@ -7,7 +7,7 @@ from arriero_operator.cache.store import CACHED, Cache
 from arriero_operator.process import metrics
 from arriero_operator.process.lease import Lease
 from arriero_operator.process.metrics import Metrics
-from arriero_operator.process.probes import Probes
+from arriero_operator.process.probe_server import Probes
 from arriero_operator.watching.resync import Resync
 from arriero_operator.watching.watches import Watches
 from arriero_operator.work.queue import Queue

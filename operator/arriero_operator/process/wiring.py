@@ -23,14 +23,14 @@ from arriero_operator.process.crd import check_crd
 from arriero_operator.process.lease import Lease
 from arriero_operator.process.metrics import Metrics
 from arriero_operator.process.rights import check_rights, left_out, rights
-from arriero_operator.watching.children import follow
+from arriero_operator.watching.follow import follow
 from arriero_operator.watching.intake import Intake
 from arriero_operator.watching.news import Expected
 from arriero_operator.watching.resync import Resync
 from arriero_operator.watching.watches import Watches
 from arriero_operator.work.keys import Key
 from arriero_operator.work.queue import Queue
-from arriero_operator.work.reconcile import Reconcile
+from arriero_operator.work.result import Reconcile
 
 _log = logging.getLogger(__name__)
 

@@ -38,7 +38,7 @@ from arriero_operator.rounds.observed import Observed
 from arriero_operator.rounds.round import Outcome, Round
 from arriero_operator.watching.news import Expected
 from arriero_operator.work.keys import Key
-from arriero_operator.work.reconcile import Reconcile, Result
+from arriero_operator.work.result import Reconcile, Result
 
 
 @asynccontextmanager

@@ -17,7 +17,7 @@ from arriero_operator.work.backoff import Backoff
 from arriero_operator.work.calm import Calm
 from arriero_operator.work.keys import Key
 from arriero_operator.work.lines import Waiting
-from arriero_operator.work.reconcile import Reconcile, Result, TerminalError
+from arriero_operator.work.result import Reconcile, Result, TerminalError
 from arriero_operator.work.slots import Slots
 
 _log = logging.getLogger(__name__)

@@ -10,8 +10,9 @@ from arriero_api import labels
 from arriero_operator.cache.store import Cache
 from arriero_operator.kube.errors import Expired, Forbidden, KubeError, Throttled, Unavailable
 from arriero_operator.kube.protocol import SERVICES, Kind, Object, Objects, Scope
-from arriero_operator.watching import children, watches
-from arriero_operator.watching.children import BACKOFFS, Child, follow
+from arriero_operator.watching import follow as following
+from arriero_operator.watching import watches
+from arriero_operator.watching.follow import BACKOFFS, FOLLOWED, Child, follow
 from arriero_operator.watching.informer import Informer
 from arriero_operator.watching.intake import Intake
 from arriero_operator.watching.news import Expected
@@ -225,7 +226,7 @@ async def test_every_kind_but_the_models_is_followed_in_every_namespace(monkeypa
         async def run(self) -> None:
             begun.add((self._scope.kind.kind, self._scope.namespace))
 
-    monkeypatch.setattr(children, "Informer", Counted)
+    monkeypatch.setattr(following, "Informer", Counted)
     await follow(Server(), ("a", "b"), "", woken(Cache(), []), Watches(("a", "b")))
-    assert begun == {(kind.kind, place) for kind in children.FOLLOWED for place in ("a", "b")}
+    assert begun == {(kind.kind, place) for kind in FOLLOWED for place in ("a", "b")}
     assert max(watches.STREAM) + watches.INACTIVITY + sum(BACKOFFS) < watches.DEAF

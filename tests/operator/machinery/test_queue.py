@@ -12,7 +12,7 @@ from arriero_operator.work.backoff import BACKOFF_CAP
 from arriero_operator.work.calm import CALM
 from arriero_operator.work.keys import Key
 from arriero_operator.work.queue import LONGEST_RUN, Queue
-from arriero_operator.work.reconcile import Result, TerminalError
+from arriero_operator.work.result import Result, TerminalError
 from tests.support.virtual_time import run_virtual
 
 A: Key = ("team", "a")

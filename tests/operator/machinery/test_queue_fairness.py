@@ -8,7 +8,7 @@ import pytest
 from arriero_operator.work.keys import Key
 from arriero_operator.work.lines import OVERTAKEN
 from arriero_operator.work.queue import LONGEST_RUN, Queue
-from arriero_operator.work.reconcile import Result
+from arriero_operator.work.result import Result
 from arriero_operator.work.slots import MOST, RECOVERY, SHARE, SLOW
 from tests.support.virtual_time import run_virtual
 

@@ -16,7 +16,7 @@ from arriero_operator.planning.planner import Planner
 from arriero_operator.render.owner import Owner
 from arriero_operator.revisions.records import wanted
 from arriero_operator.rounds.observed import Observed
-from arriero_operator.work.reconcile import TerminalError
+from arriero_operator.work.result import TerminalError
 from tests.operator.machinery.objects import make
 from tests.operator.reconcile.made import chosen
 from tests.operator.reconcile.test_render import inputs
