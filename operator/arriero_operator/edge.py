@@ -92,26 +92,37 @@ def _login(credentials: Credentials, watches: Watches) -> Callable[..., Awaitabl
             token=token or None,
             certificate_path=who.certificate_path or None,
             private_key_path=who.key_path or None,
+            proxy_url=who.proxy or None,
         )
         return kopf.AiohttpSession(
             server=who.server,
-            aiohttp_session=_session(info, watches),
+            aiohttp_session=_session(info, who.server_name, watches),
             expiration=datetime.now(UTC) + LOGIN_LASTS if token else None,
         )
 
     return login
 
 
-def _session(info: kopf.ConnectionInfo, watches: Watches) -> aiohttp.ClientSession:
-    """Kopf's own session but for its tracing; Kopf closes it."""
+def _session(info: kopf.ConnectionInfo, server_name: str, watches: Watches) -> aiohttp.ClientSession:
+    """Kopf's own session but for its tracing, and for the name that the server has to prove; Kopf closes it."""
 
     async def sent(_: object, __: object, request: aiohttp.TraceRequestStartParams) -> None:
         watches.requested(request.url.path, stream=request.url.query.get("watch") == "true")
 
+    async def named(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+        request.server_hostname = server_name
+        return await send(request)
+
     trace = aiohttp.TraceConfig()
     trace.on_request_start.append(sent)
     connector = aiohttp.TCPConnector(limit=0, ssl=info.as_ssl_context())
-    return aiohttp.ClientSession(connector=connector, headers=info.as_http_headers(), trace_configs=[trace])
+    return aiohttp.ClientSession(
+        connector=connector,
+        headers=info.as_http_headers(),
+        trace_configs=[trace],
+        proxy=info.proxy_url,
+        middlewares=[named] if server_name else [],
+    )
 
 
 class _NoDiff(kopf.DiffBaseStorage):

@@ -13,9 +13,12 @@ class CredentialsError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a client needs: paths are empty where the kubeconfig has none; `authorization` is the whole header."""
+    """What a client needs; empty where the kubeconfig does not say it. `server_name` is what the server's certificate
+    is to be for, where that is not the host of `server`; `authorization` is the whole header."""
 
     server: str
+    server_name: str
+    proxy: str
     ca_path: str
     certificate_path: str
     key_path: str
@@ -53,6 +56,8 @@ class Credentials:
         configuration = await self.load()
         return Identity(
             server=configuration.host,
+            server_name=configuration.tls_server_name or "",
+            proxy=configuration.proxy or "",
             ca_path=configuration.ssl_ca_cert or "",
             certificate_path=configuration.cert_file or "",
             key_path=configuration.key_file or "",

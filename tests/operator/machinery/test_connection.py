@@ -7,14 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 import yaml
 from aiohttp import web
 
+from arriero_operator import edge
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.credentials import Credentials
 from arriero_operator.kube.errors import Unavailable
 from arriero_operator.kube.protocol import CONFIG_MAPS, Object
+from arriero_operator.watching.watches import Watches
 from tests.cluster.certificates import Authority
 
 NAME = "api.elsewhere"
@@ -40,6 +43,7 @@ class FakeApi:
 
 
 Start = Callable[[FakeApi, ssl.SSLContext | None], Awaitable[int]]
+Get = Callable[[ApiServer, Path], Awaitable[Object]]
 Connect = Callable[[Object, Object], Awaitable[ApiServer]]
 
 
@@ -85,13 +89,34 @@ async def connect(tmp_path: Path) -> AsyncIterator[Connect]:
         await api.close()
 
 
+async def by_client(api: ApiServer, config: Path) -> Object:
+    """What the operator's own client is answered."""
+    return await api.get(CONFIG_MAPS, "n", "a")
+
+
+async def by_kopf(api: ApiServer, config: Path) -> Object:
+    """What Kopf is answered, by the session that it is given."""
+    given = await edge._login(Credentials(config), Watches(()))()
+    async with given.aiohttp_session as session:
+        try:
+            answer = await session.get(f"{given.server}/api/v1/namespaces/n/configmaps/a")
+        except aiohttp.ClientConnectorError as error:
+            raise Unavailable(str(error), 0) from error
+        found: Object = await answer.json()
+    return found
+
+
+either = pytest.mark.parametrize("get", [by_client, by_kopf])
+
+
+@either
 @pytest.mark.parametrize(
     ("said", "reached"),
     [({"tls-server-name": NAME}, True), ({}, False), ({"insecure-skip-tls-verify": True}, True)],
     ids=["by the name that it is to have", "by another name", "unverified"],
 )
 async def test_a_server_is_believed_by_its_certificate_and_knows_the_client_by_its_own(
-    said: Object, reached: bool, start: Start, connect: Connect, tmp_path: Path
+    get: Get, said: Object, reached: bool, start: Start, connect: Connect, tmp_path: Path
 ) -> None:
     authority = Authority(tmp_path)
     served, client = authority.server("api", (NAME,)), authority.client("me", "someone")
@@ -104,19 +129,22 @@ async def test_a_server_is_believed_by_its_certificate_and_knows_the_client_by_i
     trusted = {} if "insecure-skip-tls-verify" in said else {"certificate-authority": str(authority.certificate)}
     api = await connect({"server": server, **trusted, **said}, user)
     if reached:
-        assert await api.get(CONFIG_MAPS, "n", "a") == OBJECT
+        assert await get(api, tmp_path / "config") == OBJECT
         assert fake.users == [{"commonName": "someone"}]
     else:
         with pytest.raises(Unavailable, match="certificate"):
-            await api.get(CONFIG_MAPS, "n", "a")
+            await get(api, tmp_path / "config")
         assert fake.users == []
 
 
-async def test_requests_go_through_the_proxy_that_the_kubeconfig_names(start: Start, connect: Connect) -> None:
+@either
+async def test_requests_go_through_the_proxy_that_the_kubeconfig_names(
+    get: Get, start: Start, connect: Connect, tmp_path: Path
+) -> None:
     fake = FakeApi()
     proxy = f"http://127.0.0.1:{await start(fake, None)}"
     api = await connect({"server": f"http://{NAME}", "proxy-url": proxy}, {"token": "t"})
-    assert await api.get(CONFIG_MAPS, "n", "a") == OBJECT
+    assert await get(api, tmp_path / "config") == OBJECT
     assert fake.asked == [f"http://{NAME}/api/v1/namespaces/n/configmaps/a"]
 
 

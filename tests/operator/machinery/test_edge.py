@@ -60,7 +60,7 @@ def test_the_key_of_an_event_is_the_models() -> None:
     child["metadata"]["annotations"] = {labels.OWNER: "m"}
     owned = make(DEPLOYMENTS, "owned", 6)
     owned["metadata"]["ownerReferences"] = [
-        {"apiVersion": "apps/v1", "kind": "Deployment", "name": "x", "controller": True},
+        {"apiVersion": "apps/v1", "kind": "Deployment", "name": "x", "controller": False},
         {"apiVersion": labels.API_VERSION, "kind": labels.KIND, "name": "n", "controller": True},
     ]
     assert taken(MODELS, None, make(MODELS, "m", 3), cache) == ("team", "m")
