@@ -1,1 +1,1 @@
-"""The process around the reconciles: its command line, who leads, its start-up checks, probes, metrics and logs."""
+"""The process around the reconciles: its command line and wiring, who leads, start-up checks, probes, metrics, logs."""

@@ -1,1 +1,1 @@
-"""Which key is reconciled when, and beside which others. Knows nothing of Kubernetes."""
+"""Which key is reconciled when, and beside which others. Imports nothing of Kubernetes."""
