@@ -28,7 +28,7 @@ from arriero_operator.kube.protocol import (
 )
 from arriero_operator.pods.facts import pod_facts
 from arriero_operator.registrations.files import NamesFiles
-from arriero_operator.render import children
+from arriero_operator.render import children, names
 from arriero_operator.render.claim import cache_claim
 from arriero_operator.revisions import records
 from arriero_operator.revisions.records import Revision
@@ -89,7 +89,7 @@ class Children:
         found = records.stillborn(now.plan.inputs, stored, now.observed.pods, served)
         if found is None or not now.observed.owner.owns(found):
             return False
-        live = await self._kube.list(PODS, now.key[0], _pods_of(now, now.plan.inputs.hash))
+        live = await self._kube.list(PODS, now.key[0], _selector(now, now.plan.inputs.hash))
         if records.stillborn(now.plan.inputs, stored, map(pod_facts, live), served) is None:
             return False
         await self._applier.remove(REVISIONS, found)
@@ -105,7 +105,7 @@ class Children:
         for kind in (REVISIONS, CONFIG_MAPS):
             stored = self._cache.children(kind, now.key[0], now.observed.stem)
             for obj in records.surplus(stored, now.observed.pods, keep):
-                if now.observed.owner.owns(obj) and not await self._has_pods(now, records.hash_of(obj)):
+                if now.observed.owner.owns(obj) and not await self._has_pods(now, names.revision_of(obj)):
                     await self._applier.remove(kind, obj)
 
     def forget(self, key: Key) -> None:
@@ -187,9 +187,9 @@ class Children:
         await self._applier.ensure(now.observed.owner, kind, [Part(labels.MANAGER, intent)])
 
     async def _has_pods(self, now: Round, revision: str) -> bool:
-        return bool(await self._kube.list(PODS, now.key[0], _pods_of(now, revision), metadata_only=True))
+        return bool(await self._kube.list(PODS, now.key[0], _selector(now, revision), metadata_only=True))
 
 
-def _pods_of(now: Round, revision: str) -> str:
+def _selector(now: Round, revision: str) -> str:
     """The selector of the revision's pods."""
     return f"{labels.MODEL}={now.observed.stem},{labels.REVISION}={revision}"

@@ -17,7 +17,7 @@ from arriero_operator.cache.store import Cache
 from arriero_operator.kube.errors import NotFound
 from arriero_operator.kube.protocol import DEPLOYMENTS, REVISIONS, Kube, Object
 from arriero_operator.observing.observe import deployment_of, revisions_of
-from arriero_operator.render import children
+from arriero_operator.render import children, names
 from arriero_operator.revisions import records
 from arriero_operator.rounds.observed import Observed
 from arriero_operator.work.keys import Key
@@ -37,8 +37,8 @@ class LostRevisions:
     async def regain(self, observed: Observed) -> None:
         """Those that the status tells of and that are not stored. Raises KubeError."""
         found = deployment_of(self._cache, observed)
-        current = _revision(found) if found is not None else ""
-        stored = {records.hash_of(one): one for one in revisions_of(self._cache, observed)}
+        current = names.revision_of(found["spec"]["template"]) if found is not None else ""
+        stored = {names.revision_of(one): one for one in revisions_of(self._cache, observed)}
         served = {observed.serving, observed.last_good} - {""}
         if current and current not in stored and current in {*served, observed.wanted}:
             await self._of_deployment(observed, current)
@@ -54,7 +54,7 @@ class LostRevisions:
         except NotFound:
             return
         template = template_of(live)
-        if template is None or not observed.owner.owns(live) or _revision(live) != lost:
+        if template is None or not observed.owner.owns(live) or names.revision_of(live["spec"]["template"]) != lost:
             return
         number = records.following(revisions_of(self._cache, observed))
         record = children.controller_revision(observed.owner, lost, template, number, records.VERSION)
@@ -78,7 +78,3 @@ class LostRevisions:
             await self._applier.ensure(observed.owner, REVISIONS, [Part(labels.MANAGER, record)])
         except (ChildProblem, Leaving):
             return  # nothing is rolled without a record, and a failure says that there is none to go back to
-
-
-def _revision(deployment: Object) -> str:
-    return str((deployment["spec"]["template"]["metadata"].get("labels") or {}).get(labels.REVISION, ""))

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from arriero_api import labels
 from arriero_api.labels import DEFAULT_CLASS
+from arriero_operator.cache.keys import class_of, selector
 from arriero_operator.cache.last_words import LastWords
-from arriero_operator.cache.owners import class_of, selector
 from arriero_operator.cache.rivals import Rivals
 from arriero_operator.cache.texts import Texts
 from arriero_operator.kube.protocol import CHILDREN, MODELS, PODS, Kind, Object

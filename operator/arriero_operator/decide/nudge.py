@@ -23,10 +23,10 @@ def nudged(t: Turnover) -> tuple[str, float | None]:
     pods = hashlib.sha256(" ".join(sorted(pod.uid for pod in t.live)).encode()).hexdigest()[:8]
     known, number, at = [*before.split("."), "", "", ""][:3]
     if known != pods or not number.isdigit() or not at.isdigit():
-        return f"{pods}.1.{int(t.now.timestamp())}", 1.0
-    due = int(at) + int(number) - t.now.timestamp()
+        return f"{pods}.1.{int(t.moment.timestamp())}", 1.0
+    due = int(at) + int(number) - t.moment.timestamp()
     if int(number) >= _NUDGES:
         return before, None
     if due > 0:
         return before, due
-    return f"{pods}.{int(number) + 1}.{int(t.now.timestamp())}", float(number) + 1.0
+    return f"{pods}.{int(number) + 1}.{int(t.moment.timestamp())}", float(number) + 1.0

@@ -13,7 +13,7 @@ from arriero_operator.diagnose.failures import failure
 from arriero_operator.render.inputs import Inputs
 from arriero_operator.render.owner import Owner
 from arriero_operator.revisions import lineage, records
-from arriero_operator.revisions.lineage import Seen, Wish
+from arriero_operator.revisions.lineage import Demand, Seen
 from arriero_operator.revisions.records import Rejection, Revision
 
 _NOTHING: Final = Seen()
@@ -97,8 +97,8 @@ def plan(
     if refused is not None or asked.inputs is None:
         bare = Plan(names, lost, refused, profile=profile, retry_after=seen.retry_after)
         return holding(bare, owner, model, stored, asked.spec.rollout.rollback)
-    wish = Wish(asked.spec, asked.inputs, retry_of(model), wanted_before(model), rolling, moved)
-    choice = lineage.choose(wish, seen, stored, asked.settings.changes)
+    demand = Demand(asked.spec, asked.inputs, retry_of(model), wanted_before(model), rolling, moved)
+    choice = lineage.choose(demand, seen, stored, asked.settings.changes)
     missing = f"not there: {', '.join(seen.missing)}" if seen.missing else ""
     if missing and not choice.stored:
         refused = failure("ReferenceMissing", missing)

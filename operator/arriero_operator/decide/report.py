@@ -16,7 +16,7 @@ def same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return _canonical(one) == _canonical(other)
 
 
-def calm(status: Json, before: Mapping[str, Any], since: float) -> Json:
+def steady(status: Json, before: Mapping[str, Any], since: float) -> Json:
     """`status` with the progress that stands, unless it has come a good step further.
 
     That is another phase, or so many points of percent that a whole start stays below 20 writes; two progress

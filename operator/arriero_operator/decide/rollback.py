@@ -32,7 +32,7 @@ def verdict(t: Turnover, found: Failure | None) -> Failure | None:
 def overdue(t: Turnover) -> Failure | None:
     """That the revision `t.applied` has made no progress for too long; None as long as it is not."""
     until = deadline(t)
-    if until is None or t.now < until or _scaled_beyond_room(t):
+    if until is None or t.moment < until or _scaled_beyond_room(t):
         return None
     words = f"no progress for {_patience(t).total_seconds():.0f} s"
     return failure("NoProgress", f"{words}; {_SILENT}" if _silent(t) else words)

@@ -78,10 +78,10 @@ def _surging(t: Turnover) -> Method:
         return Method(SURGE, {}, "SurgeWaiting", said, expected=True)
     wait = t.rollout.surge_wait_max_seconds if nominated else t.rollout.surge_wait_seconds
     until = since + timedelta(seconds=wait)
-    if t.now >= until:
+    if t.moment >= until:
         return _replacing(t, Choice(_missing(t), t.placed))
     said = _waiting(words, f"an old pod is taken down for it at {facts.timestamp(until)}")
-    return Method(SURGE, {}, "SurgeWaiting", said, (until - t.now).total_seconds(), expected=True)
+    return Method(SURGE, {}, "SurgeWaiting", said, (until - t.moment).total_seconds(), expected=True)
 
 
 def _replacing(t: Turnover, choice: Choice) -> Method:

@@ -38,7 +38,7 @@ class Turnover:
     rollout: Rollout
     pods: Sequence[PodFacts]
     deployment: Mapping[str, Any] | None
-    now: datetime
+    moment: datetime
     settled: float = 0.0
     exclusive: str = ""
     good: str = ""
@@ -72,13 +72,13 @@ class Turnover:
         Not one that should have stopped long ago: its node is lost, and nobody knows whether it ever comes back.
         """
         leaving = sum(pod.deleting for pod in self.pods)
-        overdue = sum(moment <= self.now for moment in self._overdue)
+        overdue = sum(end <= self.moment for end in self._overdue)
         return max(leaving, int(self.status.get("terminatingReplicas", 0))) > overdue
 
     @property
     def overdue_in(self) -> float | None:
         """Seconds until the next pod that is being stopped counts as one no longer; None where there is none."""
-        waits = ((moment - self.now).total_seconds() for moment in self._overdue)
+        waits = ((end - self.moment).total_seconds() for end in self._overdue)
         return min((wait for wait in waits if wait > 0), default=None)
 
     @property
@@ -119,7 +119,7 @@ class Turnover:
                 return pod.created, pod.scheduling_message, bool(pod.nominated) or pod.told.node_coming
         quota = scheduling.quota_refusal(self.deployment)
         if quota is not None and len(self.live) <= self.replicas:
-            return self.since(quota) or self.now, str(quota.get("message", "")), False
+            return self.since(quota) or self.moment, str(quota.get("message", "")), False
         return None
 
     def since(self, refusal: Mapping[str, Any]) -> datetime | None:

@@ -19,7 +19,6 @@ from arriero_operator.recent import Recent
 from arriero_operator.render import credentials, names, template
 from arriero_operator.render.references import CLAIM, CONFIG_MAP, Reference, references
 from arriero_operator.revisions.lineage import Seen
-from arriero_operator.revisions.records import hash_of
 from arriero_operator.rounds.observed import Observed
 from arriero_operator.work.keys import Key
 
@@ -122,7 +121,7 @@ class Planner:
         """Refused, where the API server does not take the pods of a new revision."""
         if found.revision is None or found.inputs is None or not found.inputs.pod_templates or observed.spec.paused:
             return found
-        if any(hash_of(one) == found.revision.hash for one in revisions_of(self._cache, observed)):
+        if any(names.revision_of(one) == found.revision.hash for one in revisions_of(self._cache, observed)):
             return found
         why = await self._trials.refusal(observed.owner, found.revision)
         if why is None:

@@ -103,7 +103,7 @@ class Rollouts:
             rollout=observed.spec.rollout,
             pods=observed.pods,
             deployment=deployment_of(self._cache, observed),
-            now=moment,
+            moment=moment,
             good=observed.last_good,
             begun=self._first(now.key, applied, moment),
         )

@@ -31,10 +31,10 @@ class _Known:
 class Farewells:
     """Models that this process has seen and that may end."""
 
-    def __init__(self, kube: Kube, cache: Cache, now: Callable[[], str]) -> None:
+    def __init__(self, kube: Kube, cache: Cache, clock: Callable[[], str]) -> None:
         self._kube = kube
         self._cache = cache
-        self._now = now
+        self._clock = clock
         self._known: dict[Key, dict[str, _Known]] = {}
 
     def seen(self, model: Object) -> None:
@@ -89,7 +89,7 @@ class Farewells:
             await self._emit(one, events.shutdown_complete(one.tally))
 
     async def _emit(self, one: _Known, event: events.Event) -> None:
-        await events.emit(self._kube, one.model, [event], self._now())
+        await events.emit(self._kube, one.model, [event], self._clock())
 
 
 def _deleting(pod: Object) -> bool:

@@ -79,7 +79,7 @@ class Reconciler:
         self._rollouts = Rollouts(cache, self._planner.claim_modes, self._live)
         self._reporter = Reporter(kube)
         self._hesitation = Hesitation()
-        self._farewells = Farewells(kube, cache, self._now)
+        self._farewells = Farewells(kube, cache, self._timestamp)
 
     async def __call__(self, key: Key) -> Result:
         """Raises KubeError where a retry may help, TerminalError where only a change does."""
@@ -172,7 +172,7 @@ class Reconciler:
             profile=now.plan.profile,
             accelerators=now.plan.inputs.accelerators if now.plan.inputs else {},
         )
-        await self._write(now, status(situation, described, observed.before, self._now()))
+        await self._write(now, status(situation, described, observed.before, self._timestamp()))
 
     async def _write(self, now: Round, wanted: Mapping[str, Any]) -> None:
         """Write the status where it says something new, and tell of the step in Events."""
@@ -188,7 +188,7 @@ class Reconciler:
             now.observed = replace(now.observed, model=model | {"status": written})
             tally = self._farewells.tally(now.key, now.observed.owner.uid)
             found = events.derive(before, written, tally, retry_of(now.observed.model))
-            await events.emit(self._kube, now.observed.model, found, self._now())
+            await events.emit(self._kube, now.observed.model, found, self._timestamp())
 
-    def _now(self) -> str:
+    def _timestamp(self) -> str:
         return facts.timestamp(self._clock())

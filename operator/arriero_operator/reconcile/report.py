@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from arriero_api import labels
-from arriero_operator.decide.report import calm, same
+from arriero_operator.decide.report import same, steady
 from arriero_operator.kube.errors import NotFound
 from arriero_operator.kube.protocol import MODELS, Kube, Object
 from arriero_operator.work.keys import Key
@@ -26,7 +26,7 @@ class Reporter:
         metadata = model["metadata"]
         key = (metadata["namespace"], metadata["name"])
         before = model.get("status") or {}
-        status = calm(status, before, self._clock() - self._wrote.get(key, float("-inf")))
+        status = steady(status, before, self._clock() - self._wrote.get(key, float("-inf")))
         if same(status, before):
             return None
         intent = {

@@ -1,9 +1,10 @@
-"""Names and labels of a model's children, which follow from the model's name alone."""
+"""Names and labels of a model's children, which follow from its name and a revision's hash alone."""
 
 import hashlib
 import re
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from arriero_api import labels
 
@@ -54,6 +55,11 @@ def child_labels(model: str, revision: str = "", operator_class: str = labels.DE
     if operator_class != labels.DEFAULT_CLASS:
         found[labels.OPERATOR_CLASS] = operator_class
     return found | ({labels.REVISION: revision} if revision else {})
+
+
+def revision_of(obj: Mapping[str, Any]) -> str:
+    """The revision that a child, a pod or a pod template says it belongs to, by hash; empty: none."""
+    return str((obj["metadata"].get("labels") or {}).get(labels.REVISION, ""))
 
 
 def child_annotations(model: str) -> dict[str, str]:

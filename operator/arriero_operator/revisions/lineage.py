@@ -16,7 +16,7 @@ from arriero_api.contract import Failure
 from arriero_api.types import Spec
 from arriero_operator.configuration.limits import Changes
 from arriero_operator.configuration.settings import Profile
-from arriero_operator.render import credentials
+from arriero_operator.render import credentials, names
 from arriero_operator.render.inputs import Inputs, pod_inputs
 
 _BARE = Profile("", "")
@@ -84,7 +84,7 @@ def spec_hash(spec: Spec) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class Demand:
     """What is known of the spec's side: its inputs as the profile is now, `retry`, the revision that was wanted last
     (`current`), and whether it is the model's turn to get the profile's image (`rolling`) or to follow the profile
     (`moved`: its hash)."""
@@ -97,76 +97,78 @@ class Wish:
     moved: str = ""
 
 
-def choose(wish: Wish, seen: Seen, stored: Iterable[Mapping[str, Any]], changes: Changes) -> Choice:
+def choose(demand: Demand, seen: Seen, stored: Iterable[Mapping[str, Any]], changes: Changes) -> Choice:
     """The revision that pods are to be of."""
-    records = sorted(stored, key=lambda one: (_hash(one) != wish.current, -int(one.get("revision", 0))))
-    same = [(_fitting(wish, one), line) for one in records if (line := _same(one, wish))]
+    records = sorted(stored, key=lambda one: (names.revision_of(one) != demand.current, -int(one.get("revision", 0))))
+    same = [(_fitting(demand, one), line) for one in records if (line := _same(one, demand))]
     for fitting, line in same:
         if seen.missing or not line.spec or line.seen == seen.contents:
-            if line.profile and (kept := _kept(wish, seen, records, changes)) and kept.waits:
+            if line.profile and (kept := _kept(demand, seen, records, changes)) and kept.waits:
                 return kept  # its turn may be another's by now, as the status does not tell of it
-            return _chosen(fitting, line if line.spec else replace(line, spec=spec_hash(wish.spec), seen=seen.contents))
-    return _kept(wish, seen, records, changes) or _new(wish, seen, records)
+            if not line.spec:
+                line = replace(line, spec=spec_hash(demand.spec), seen=seen.contents)
+            return _chosen(fitting, line)
+    return _kept(demand, seen, records, changes) or _new(demand, seen, records)
 
 
-def _same(record: Mapping[str, Any], wish: Wish) -> Lineage | None:
+def _same(record: Mapping[str, Any], demand: Demand) -> Lineage | None:
     """The lineage of a revision that was made of the same inputs; one without a word about it has an empty one."""
     line = lineage_of(record) or Lineage("")
-    wish = _fitting(wish, record)
-    if wish.rolling and line.image != wish.inputs.default_image:
+    demand = _fitting(demand, record)
+    if demand.rolling and line.image != demand.inputs.default_image:
         return None
-    return line if _hash(record) == _inputs(wish, line).hash else None
+    return line if names.revision_of(record) == _inputs(demand, line).hash else None
 
 
-def _fitting(wish: Wish, record: Mapping[str, Any]) -> Wish:
+def _fitting(demand: Demand, record: Mapping[str, Any]) -> Demand:
     """The same where pods of the revision have more Secrets for adapters than are needed: an adapter that goes takes
     no pod with it."""
-    inputs = wish.inputs
+    inputs = demand.inputs
     there = credentials.mounted((record.get("data") or {}).get("template") or {}) - {inputs.credentials}
     if there == set(inputs.adapter_credentials) or not there.issuperset(inputs.adapter_credentials):
-        return wish
-    return replace(wish, inputs=replace(inputs, adapter_credentials=sorted(there)))
+        return demand
+    return replace(demand, inputs=replace(inputs, adapter_credentials=sorted(there)))
 
 
-def _chosen(wish: Wish, line: Lineage) -> Choice:
-    return Choice(_inputs(wish, line), line, stored=True)
+def _chosen(demand: Demand, line: Lineage) -> Choice:
+    return Choice(_inputs(demand, line), line, stored=True)
 
 
-def _kept(wish: Wish, seen: Seen, records: Iterable[Mapping[str, Any]], changes: Changes) -> Choice | None:
+def _kept(demand: Demand, seen: Seen, records: Iterable[Mapping[str, Any]], changes: Changes) -> Choice | None:
     """The revision that was wanted last, where only things outside of the spec have changed, and that is to be told or
     is another model's turn."""
     rule = changes.profiles or changes.references
-    if wish.rolling or wish.moved or "Rollout" == rule == changes.references:
+    if demand.rolling or demand.moved or "Rollout" == rule == changes.references:
         return None
     for one in records:
         line = lineage_of(one)
-        if _hash(one) == wish.current and line and (line.spec, line.retry) == (spec_hash(wish.spec), wish.retry):
+        if (
+            names.revision_of(one) == demand.current
+            and line
+            and (line.spec, line.retry) == (spec_hash(demand.spec), demand.retry)
+        ):
             contents = line.seen != seen.contents
-            profile = _inputs(_fitting(wish, one), line).hash != wish.current
+            profile = _inputs(_fitting(demand, one), line).hash != demand.current
             waits = profile and rule == "OneByOne"
             # New contents would take the new profile along, which may be one that another model has failed with.
             if (contents and changes.references == "Rollout" and not waits) or (profile and rule == "Rollout"):
                 return None
             words = "what the spec refers to has" if contents else "the profile or the hub's endpoint has"
             stale = f"{words} changed since the pods were made" + ("; models follow one by one" if waits else "")
-            return Choice(wish.inputs, line, wish.current, stale, stored=True, waits=waits)
+            return Choice(demand.inputs, line, demand.current, stale, stored=True, waits=waits)
     return None
 
 
-def _new(wish: Wish, seen: Seen, records: Iterable[Mapping[str, Any]]) -> Choice:
-    image = wish.inputs.default_image if wish.rolling else ""
-    line = Lineage(spec_hash(wish.spec), seen.contents, "", image, wish.retry, wish.moved)
-    if _inputs(wish, line).hash in {_hash(one) for one in records}:
-        salt = f"{seen.contents} {wish.retry}"
+def _new(demand: Demand, seen: Seen, records: Iterable[Mapping[str, Any]]) -> Choice:
+    image = demand.inputs.default_image if demand.rolling else ""
+    line = Lineage(spec_hash(demand.spec), seen.contents, "", image, demand.retry, demand.moved)
+    if _inputs(demand, line).hash in {names.revision_of(one) for one in records}:
+        salt = f"{seen.contents} {demand.retry}"
         line = replace(line, changed=hashlib.sha256(salt.encode()).hexdigest()[:10])
-    return Choice(_inputs(wish, line), line)
+    return Choice(_inputs(demand, line), line)
 
 
-def _inputs(wish: Wish, line: Lineage) -> Inputs:
+def _inputs(demand: Demand, line: Lineage) -> Inputs:
     if not line.changed and not line.image:
-        return wish.inputs
-    return replace(wish.inputs, changed=line.changed, rolled_image=line.image)
-
-
-def _hash(record: Mapping[str, Any]) -> str:
-    return str((record["metadata"].get("labels") or {}).get(labels.REVISION, ""))
+        return demand.inputs
+    return replace(demand.inputs, changed=line.changed, rolled_image=line.image)

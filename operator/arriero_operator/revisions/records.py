@@ -56,7 +56,7 @@ def rejection_of(stored: Iterable[Mapping[str, Any]], revision: str) -> Rejectio
     """Why the stored revision was given up; None where it was not."""
     for one in stored:
         text = (one["metadata"].get("annotations") or {}).get(labels.FAILED)
-        if hash_of(one) == revision and text:
+        if names.revision_of(one) == revision and text:
             try:
                 found = json.loads(text)
                 return Rejection(catalogued(Failure.from_dict(found["failure"])), str(found["retry"]))
@@ -75,7 +75,7 @@ def rejected(revision: Revision, why: Rejection) -> Revision:
 def stored_revision(stored: Iterable[Mapping[str, Any]], revision: str) -> Revision | None:
     """A revision as it is stored; None where it is not, or not whole."""
     for one in stored:
-        if hash_of(one) == revision and "template" in (one.get("data") or {}):
+        if names.revision_of(one) == revision and "template" in (one.get("data") or {}):
             return Revision(revision, one["data"]["template"], dict(one))
     return None
 
@@ -132,9 +132,4 @@ def surplus(
 ) -> list[Mapping[str, Any]]:
     """Objects of revisions that nothing needs: neither in `keep` (wanted, serving, last good) nor with a pod."""
     needed = {*keep, *(one.revision for one in pods)}
-    return [one for one in stored if hash_of(one) and hash_of(one) not in needed]
-
-
-def hash_of(obj: Mapping[str, Any]) -> str:
-    """The revision that a ControllerRevision or ConfigMap belongs to."""
-    return str((obj["metadata"].get("labels") or {}).get(labels.REVISION, ""))
+    return [one for one in stored if names.revision_of(one) and names.revision_of(one) not in needed]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from arriero_operator.cache.owners import key_of
+from arriero_operator.cache.keys import key_of
 from arriero_operator.cache.store import Cache
 from arriero_operator.kube.protocol import MODELS, Kind, Object
 from arriero_operator.watching.news import Expected, tells

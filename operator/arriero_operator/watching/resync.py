@@ -6,7 +6,7 @@ import random
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
-from arriero_operator.cache.owners import key_of
+from arriero_operator.cache.keys import key_of
 from arriero_operator.cache.store import CACHED, Cache
 from arriero_operator.kube.errors import KubeError, NotFound
 from arriero_operator.kube.protocol import MODELS, Kind, Kube, Object, Objects, Scope

@@ -8,7 +8,7 @@ from contextlib import suppress
 import aiohttp
 
 from arriero_api import labels
-from arriero_operator.cache.owners import selector
+from arriero_operator.cache.keys import selector
 from arriero_operator.cache.store import CACHED
 from arriero_operator.kube.paths import path_of
 from arriero_operator.kube.protocol import MODELS, PODS, Kind, Object

@@ -2,7 +2,7 @@
 
 import pytest
 
-from arriero_operator.decide.report import calm
+from arriero_operator.decide.report import steady
 from arriero_operator.reconcile import events
 from tests.support.kubectl import Object
 
@@ -81,7 +81,7 @@ CALM: dict[str, tuple[Object, Object, float, bool]] = {
 
 @pytest.mark.parametrize(("new", "before", "since", "written"), CALM.values(), ids=CALM)
 def test_progress_is_written_for(new: Object, before: Object, since: float, written: bool) -> None:
-    assert calm(new, before, since) == (new if written else before)
+    assert steady(new, before, since) == (new if written else before)
 
 
 def test_lists_in_another_order_are_nothing_new() -> None:
@@ -89,9 +89,10 @@ def test_lists_in_another_order_are_nothing_new() -> None:
     conditions = [{"type": "Ready", "status": "False"}, {"type": "Accepted", "status": "True"}]
     before = status("Downloading", 10, names=names[::-1], conditions=conditions[::-1])
     new = status("Downloading", 12, names=names, conditions=conditions)
-    assert calm(new, before, 0)["progress"] == before["progress"]
+    assert steady(new, before, 0)["progress"] == before["progress"]
     assert (
-        calm(status("Downloading", 12, names=names[:1], conditions=conditions), before, 0)["progress"]["percent"] == 12
+        steady(status("Downloading", 12, names=names[:1], conditions=conditions), before, 0)["progress"]["percent"]
+        == 12
     )
 
 
@@ -102,7 +103,7 @@ def test_a_whole_start_stays_below_twenty_writes() -> None:
     steps += [status("Warming"), status()]
     writes, stands = 0, status()
     for step in steps:
-        new = calm(step, stands, 10)
+        new = steady(step, stands, 10)
         writes += new != stands
         stands = new
     assert writes < 20

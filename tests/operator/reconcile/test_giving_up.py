@@ -135,7 +135,7 @@ def test_where_nothing_can_be_gone_back_to_the_limit_that_passed_is_told_with_it
     assert found is not None
     assert (found.reason, found.message) == ("NoProgress", "no progress for 1800 s")
     assert "spec.rollout.progressDeadlineSeconds" in found.remedy
-    assert overdue(replace(made, now=START + timedelta(seconds=1799))) is None
+    assert overdue(replace(made, moment=START + timedelta(seconds=1799))) is None
     assert overdue(replace(made, rollout=Rollout(progress_deadline_seconds=7200))) is None
     further = running("b", status=loading(Phase.LOADING), progressed=later(HOUR - 60))
     assert overdue(replace(made, pods=[further])) is None

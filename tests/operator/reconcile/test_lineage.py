@@ -12,7 +12,7 @@ from arriero_operator.configuration.settings import Profile
 from arriero_operator.render.inputs import Inputs, pod_inputs
 from arriero_operator.render.owner import Owner
 from arriero_operator.revisions import lineage, records
-from arriero_operator.revisions.lineage import Choice, Seen, Wish
+from arriero_operator.revisions.lineage import Choice, Demand, Seen
 
 OWNER = Owner("team", "tiny", "uid")
 CPU = Profile("cpu", "runtime:1")
@@ -41,8 +41,8 @@ class World:
         moved: str = "",
     ) -> Choice:
         """What is wanted now; it is stored and becomes the wanted one."""
-        wish = Wish(SPEC, inputs(profile), retry, self.current, rolling, moved)
-        found = lineage.choose(wish, Seen(contents, missing), self.stored, self.changes)
+        demand = Demand(SPEC, inputs(profile), retry, self.current, rolling, moved)
+        found = lineage.choose(demand, Seen(contents, missing), self.stored, self.changes)
         made = records.wanted(OWNER, found, self.stored)
         self.stored = [one for one in self.stored if hash_of(one) != made.hash] + [made.record]
         self.current = made.hash

@@ -27,7 +27,7 @@ from arriero_operator.render.inputs import Inputs, pod_inputs
 from arriero_operator.render.owner import Owner
 from arriero_operator.render.template import pod_template
 from arriero_operator.revisions import lineage, records
-from arriero_operator.revisions.lineage import Seen, Wish
+from arriero_operator.revisions.lineage import Demand, Seen
 from arriero_operator.revisions.room import Room, room_of
 from tests.operator.reconcile.made import NEW, START, chosen, ready, situation
 from tests.operator.reconcile.models import patch_spec, until
@@ -97,7 +97,7 @@ def test_a_server_without_image_volumes_is_named_and_other_refusals_stay_what_th
 
 
 def choose(wanted: Spec, stored: list[dict[str, Any]], current: str = "") -> lineage.Choice:
-    return lineage.choose(Wish(wanted, pod_inputs(wanted, GPU), "", current), Seen(), stored, Changes())
+    return lineage.choose(Demand(wanted, pod_inputs(wanted, GPU), "", current), Seen(), stored, Changes())
 
 
 def test_another_secret_of_an_adapter_needs_new_pods_and_one_less_does_not() -> None:

@@ -1,4 +1,4 @@
-"""Which InferenceModel, and so which operator, an object tells of; whose it is: `render.owner`."""
+"""Which model an object wakes, and which operator that is for. Whose it is: `render.owner`."""
 
 from arriero_api import labels
 from arriero_operator.kube.protocol import MODELS, Kind, Object
