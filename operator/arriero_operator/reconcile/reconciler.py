@@ -174,12 +174,12 @@ class Reconciler:
         )
         await self._write(now, status(situation, described, observed.before, self._timestamp()))
 
-    async def _write(self, now: Round, wanted: Mapping[str, Any]) -> None:
+    async def _write(self, now: Round, new: Mapping[str, Any]) -> None:
         """Write the status where it says something new, and tell of the step in Events."""
-        before, model, resting = now.observed.before, now.observed.model, rests(now, wanted)
+        before, model, resting = now.observed.before, now.observed.model, rests(now, new)
         if resting:
-            self._expected.put({**model, "status": wanted})
-        written = await self._reporter.report(model, dict(wanted))
+            self._expected.put({**model, "status": new})
+        written = await self._reporter.report(model, dict(new))
         if written is None or not resting:
             self._expected.drop(now.observed.owner.uid)
         if written is not None:

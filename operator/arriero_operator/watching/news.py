@@ -57,10 +57,10 @@ class Expected:
     def came(self, seen: Object) -> bool:
         """Whether the model looks as expected; it is not expected any more then."""
         uid = seen["metadata"]["uid"]
-        wanted = self._models.get(uid)
-        if wanted is None or _metadata(wanted) != _metadata(seen):
+        expected = self._models.get(uid)
+        if expected is None or _metadata(expected) != _metadata(seen):
             return False
-        if not same(wanted["status"], seen.get("status") or {}):
+        if not same(expected["status"], seen.get("status") or {}):
             return False
         self._models.drop(uid)
         return True
