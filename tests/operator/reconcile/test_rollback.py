@@ -152,7 +152,7 @@ def test_a_failure_tells_that_there_is_no_going_back_where_nobody_knows_the_last
     kubectl.run("delete", "controllerrevision", record(kubectl, old)["metadata"]["name"])
     operator_on(operator, kubectl, two, "operator-1")
     pods.waiting(new, "CrashLoopBackOff", "back-off", END)
-    found = until(kubectl, "tiny", "Ready", "False", "ModelNotFound")
+    found = until(kubectl, "tiny", "Ready", "False", "ModelNotFound", timeout=20)  # the killed one's Lease first
     assert f"no going back to revision {revision(old)}: its record is gone" in found["message"]
     until(kubectl, "tiny", "Available", "True")
     patch_spec(kubectl, "tiny", {"model": {"uri": "hf://org/tiny"}})
