@@ -136,7 +136,7 @@ class Dispatcher:
             await answers.not_found(method, path).send(send)
         elif route is None:
             await answers.wrong_method(path, frozenset(methods)).send(send)
-        elif route.here is not None and (refusal := self.gate.wrong_body(scope, route)):
+        elif refusal := self.gate.wrong_body(scope, route):
             await refusal.send(send, voice)
         else:
             await self._answer(route, scope, receive, status)
@@ -157,8 +157,6 @@ class Dispatcher:
             await self._absent(route).send(send, route.voice)
         elif route.needs and route.needs not in self.paths:
             await answers.not_for_this_model(scope["path"]).send(send, route.voice)
-        elif refusal := self.gate.wrong_body(scope, route):
-            await refusal.send(send, route.voice)
         else:
             app = self.app if route.handler is None else partial(route.handler, self.app)
             if route.kind is Kind.WORK:

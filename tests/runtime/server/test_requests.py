@@ -59,8 +59,7 @@ async def test_a_body_over_the_limit_is_413_whether_its_length_is_announced_or_n
 async def test_before_ready_the_port_answers_503_with_the_phase(tmp_path: Path) -> None:
     async with running(options_for(tmp_path), ready=False) as server:
         await server.reach(Phase.LOADING)
-        for path in ("/v1/chat/completions", "/health"):
-            answer = await server.client.request("POST" if "chat" in path else "GET", path)
+        for answer in (await server.chat(), await server.client.get("/health")):
             assert answer.status_code == 503
             assert int(answer.headers["retry-after"]) > 0
             assert error_of(answer)["phase"] == "Loading"
