@@ -107,7 +107,7 @@ async def test_a_connection_that_its_client_resets_is_let_go_at_once() -> None:
         # Without any time to linger an end is a reset.
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         writer.close()
-        await eventually_async(lambda: kept() is None, timeout=10)
+        await eventually_async(lambda: kept() is None, timeout=2)
     finally:
         server.should_exit = True
         await asyncio.wait_for(serving, 10)
