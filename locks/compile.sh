@@ -9,6 +9,7 @@ compile=("$uv" pip compile --quiet --python-version 3.11 --generate-hashes --no-
 "${compile[@]}" --extra operator pyproject.toml -o locks/operator.txt
 "${compile[@]}" --override locks/runtime-cpu.overrides.txt --extra runtime pyproject.toml locks/runtime-cpu.in -o locks/runtime-cpu.txt
 "${compile[@]}" --no-deps -c locks/runtime-cpu.txt locks/model-tools.in -o locks/model-tools.txt
+"${compile[@]}" --no-deps -c locks/runtime-cpu.txt locks/vision.in -o locks/vision.txt
 "${compile[@]}" locks/build.in -o locks/build.txt
 "${compile[@]}" --no-deps -c locks/runtime-cpu.txt locks/runtime-gpu.in -o locks/runtime-gpu.txt
 "${compile[@]}" locks/clients.in -o locks/clients.txt

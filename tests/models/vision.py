@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import torch
+from safetensors.torch import load_file, save_file
 from transformers import (
     AutoTokenizer,
     CLIPImageProcessor,
@@ -64,6 +65,7 @@ def main(source: Path, folder: Path) -> None:
     )
     torch.manual_seed(0)
     LlavaForConditionalGeneration(config).to(torch.bfloat16).save_pretrained(folder)
+    _name_as_hubs_do(folder / "model.safetensors")
     square = {"height": SIDE, "width": SIDE}
     processor = LlavaProcessor(
         image_processor=CLIPImageProcessor(size={"shortest_edge": SIDE}, crop_size=square),
@@ -75,6 +77,14 @@ def main(source: Path, folder: Path) -> None:
         num_additional_image_tokens=1,
     )
     processor.save_pretrained(folder)
+
+
+def _name_as_hubs_do(weights: Path) -> None:
+    """The models that there are have the tower's tensors one level deeper than this version of the library writes them,
+    and the engine reads them there."""
+    tower, deeper = "vision_tower.", "vision_tower.vision_model."
+    tensors = {name.replace(tower, deeper, 1): tensor for name, tensor in load_file(weights).items()}
+    save_file(tensors, weights, metadata={"format": "pt"})
 
 
 if __name__ == "__main__":

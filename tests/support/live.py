@@ -73,9 +73,10 @@ def live(
     engine_args: Sequence[str] = (),
     options: Sequence[str] = (),
     extra: Mapping[str, str] | None = None,
+    packages: Sequence[Path] = (),
 ) -> Iterator[Live]:
     """Serves `model`, a folder or a URI, as "one" with the alias "chat". `options` are the runtime's own, `extra` its
-    environment's.
+    environment's, `packages` folders with what the engine imports beside the locked ones.
 
     `folder` takes its caches and its log.
     """
@@ -93,8 +94,8 @@ def live(
     ]
     for name in ("cache", "state"):
         (folder / name).mkdir()
-    packages = environment.python_with(environment.runtime(), CHECKOUT / "crds", CHECKOUT / "runtime")
-    variables = {**packages, "VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1", **(extra or {})}
+    found_by = environment.python_with(environment.runtime(), *packages, CHECKOUT / "crds", CHECKOUT / "runtime")
+    variables = {**found_by, "VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1", **(extra or {})}
     log = folder / "log"
     with ExitStack() as stack:
         output = stack.enter_context(log.open("wb"))

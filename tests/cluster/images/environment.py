@@ -12,7 +12,7 @@ from tests.cluster.images.folders import keep_newest, once
 from tests.cluster.images.paths import CHECKOUT, cache
 from tests.cluster.progress import say
 
-__all__ = ["PYTHON", "clients", "model_tools", "operator", "python_with", "runtime"]
+__all__ = ["PYTHON", "clients", "model_tools", "operator", "python_with", "runtime", "vision"]
 
 PYTHON = Path("/usr/bin/python3.11")
 """Debian's interpreter: the images have the same, so extension modules and compiled files fit."""
@@ -31,6 +31,11 @@ def operator() -> Path:
 def model_tools() -> Path:
     """What the conversion of the tests' weights needs beside the runtime's packages."""
     return _locked("model-tools-env", "model-tools.txt")
+
+
+def vision() -> Path:
+    """What models that see need beside the runtime's packages."""
+    return _locked("vision-env", "vision.txt")
 
 
 def clients(lock_name: str = "clients.txt") -> Path:

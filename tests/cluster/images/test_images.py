@@ -31,7 +31,7 @@ def test_the_operators_lock_holds_no_engine_and_no_web_framework() -> None:
 
 
 def test_a_lock_names_each_package_with_hashes_and_no_address() -> None:
-    for lock in ("operator.txt", "runtime-cpu.txt", "model-tools.txt", "build.txt", "dev.txt"):
+    for lock in ("operator.txt", "runtime-cpu.txt", "model-tools.txt", "vision.txt", "build.txt", "dev.txt"):
         text = (CHECKOUT / "locks" / lock).read_text()
         assert "://" not in text
         assert all("--hash=sha256:" in pin for pin in re.split(r"^(?=\S+==)", text, flags=re.MULTILINE)[1:])

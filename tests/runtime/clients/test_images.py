@@ -30,10 +30,9 @@ def png(colour: tuple[int, int, int], side: int = 56) -> str:
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    if not (environment.runtime() / "torchvision").is_dir():
-        pytest.skip("the packages for processors have no torchvision, without which vLLM has no model that sees")
     folder = tmp_path_factory.mktemp("vision")
-    with live(models.vision(), folder, ["--max-model-len=512"]) as server, server.client() as found:
+    arguments = ["--max-model-len=512"]
+    with live(models.vision(), folder, arguments, packages=[environment.vision()]) as server, server.client() as found:
         yield found
 
 
