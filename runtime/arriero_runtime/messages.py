@@ -1,7 +1,7 @@
 """What supervisor and server say to each other, one JSON line each. Standard library only.
 
 Up, server to supervisor: `Status`, `Heartbeat` (every second), `MetricsSnapshot` (every five), `Failed`, `Drained`.
-Down: `Drain`; `Told`, where clients register one model after the other.
+Down: `Drain`; `GiveUp`; `Told`, where clients register one model after the other.
 """
 
 import json
@@ -68,6 +68,13 @@ class Drain:
 
 
 @dataclass(frozen=True, slots=True)
+class GiveUp:
+    """The engine is lost, though its processes are there: end each request with an error, answer `Failed`, exit 1."""
+
+    failure: Failure
+
+
+@dataclass(frozen=True, slots=True)
 class Told:
     """What the log tells of the engine that has ended, up to the line with LOG_MARK and this number; None: nothing."""
 
@@ -75,7 +82,7 @@ class Told:
     failure: Failure | None
 
 
-Message = Status | Heartbeat | MetricsSnapshot | Failed | Drained | Drain | Told
+Message = Status | Heartbeat | MetricsSnapshot | Failed | Drained | Drain | GiveUp | Told
 
 DROPPABLE: Final = (Heartbeat, MetricsSnapshot)
 """Of no use when they come late."""
@@ -89,7 +96,7 @@ def encode(message: Message) -> bytes:
     match message:
         case Status(status):
             body = {"status": json.loads(status.to_json())}
-        case Failed(failure):
+        case Failed(failure) | GiveUp(failure):
             body = {"failure": json.loads(failure.to_json())}
         case Told(number, failure):
             body = {"number": number, "failure": json.loads(failure.to_json()) if failure else None}
@@ -124,6 +131,7 @@ _DECODERS: Final[dict[str, Callable[[dict[str, Any]], Message]]] = {
     "Failed": lambda body: Failed(Failure.from_dict(body["failure"])),
     "Drained": lambda body: Drained(int(body["completed"]), int(body["aborted"])),
     "Drain": lambda body: Drain(),
+    "GiveUp": lambda body: GiveUp(Failure.from_dict(body["failure"])),
     "Told": _told,
 }
 

@@ -13,6 +13,7 @@ from arriero_runtime.messages import (
     Drain,
     Drained,
     Failed,
+    GiveUp,
     Heartbeat,
     Message,
     MessageError,
@@ -29,6 +30,7 @@ MESSAGES: list[Message] = [
     Failed(Failure("ModelNotFound", "no", "mend", Phase.RESOLVING, {"n": 3})),
     Drained(3, 1),
     Drain(),
+    GiveUp(Failure("EngineHung", "no step", "mend", Phase.READY)),
 ]
 
 

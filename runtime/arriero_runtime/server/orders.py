@@ -5,21 +5,30 @@ import signal
 from collections.abc import Callable
 from typing import Final
 
+from arriero_api.contract import Failure
 from arriero_runtime.channel import Channel
-from arriero_runtime.messages import Drain, Told
+from arriero_runtime.messages import Drain, GiveUp, Told
 
 _STOP: Final = (signal.SIGTERM, signal.SIGINT)
 
 
 class Orders:
-    """Calls `stop` for each order to end, also when the supervisor has gone, and `told` for what it tells.
+    """Calls `stop` for each order to end, also when the supervisor has gone, `give_up` where it has found the engine
+    lost, and `told` for what it tells.
 
     `channel` is None where no supervisor has started this process.
     """
 
-    def __init__(self, channel: Channel | None, stop: Callable[[], object], told: Callable[[Told], object]) -> None:
+    def __init__(
+        self,
+        channel: Channel | None,
+        stop: Callable[[], object],
+        give_up: Callable[[Failure], object],
+        told: Callable[[Told], object],
+    ) -> None:
         self._channel = channel
         self._stop = stop
+        self._give_up = give_up
         self._told = told
 
     def listen(self) -> None:
@@ -43,6 +52,8 @@ class Orders:
         for message in messages:
             if isinstance(message, Drain):
                 self._stop()
+            elif isinstance(message, GiveUp):
+                self._give_up(message.failure)
             elif isinstance(message, Told):
                 self._told(message)
         if not alive:

@@ -55,8 +55,9 @@ class Serving:
         self.dispatcher.on_busy, self.dispatcher.abort = self._pulse.now, self._http.abort
         self.cause = Cause(supervised=channel is not None)
         self._stop = asyncio.Event()
-        self._orders = Orders(channel, self.stop, lambda told: self.cause.hear(told))
+        self._orders = Orders(channel, self.stop, self.give_up, lambda told: self.cause.hear(told))
         self._tasks = Tasks()
+        self._given_up: asyncio.Future[Failure] = asyncio.get_running_loop().create_future()
 
     def _tell(self, status: RuntimeStatus) -> None:
         self.dispatcher.counts.enter(status.phase)
@@ -69,6 +70,11 @@ class Serving:
     def stop(self) -> None:
         """Drain and end. Harmless when repeated."""
         self._stop.set()
+
+    def give_up(self, found: Failure) -> None:
+        """End the requests under way with an error, then end. Harmless when repeated."""
+        if not self._given_up.done():
+            self._given_up.set_result(found)
 
     async def run(self) -> int:
         """The exit code: 0 after a drain, 1 after a failure."""
@@ -108,7 +114,7 @@ class Serving:
         start = self._tasks.start(self._start.run(model))
         await self._first({stop, start})
         if not start.done():
-            return await self._broke() if self._tasks.broken.done() else self._stop_in_start()
+            return await self._broke() if self._broken else self._stop_in_start()
         try:
             engine = start.result()
         except StartError as error:
@@ -126,7 +132,7 @@ class Serving:
         log.info("no model yet: POST /v1/models registers one")
         self.life.progress("no model yet")  # else the status would still say that the server starts
         await self._first({stop})
-        if self._tasks.broken.done():
+        if self._broken:
             return await self._broke()
         engine = await registry.close()
         return self._stop_in_start() if engine is None else await self._serve(engine, stop)
@@ -134,22 +140,28 @@ class Serving:
     async def _serve(self, engine: Engine, stop: "asyncio.Task[Any]") -> int:
         dead = self._tasks.start(death(engine))
         await self._first({stop, dead})
-        if stop.done() and not dead.done() and not self._tasks.broken.done():
+        if stop.done() and not dead.done() and not self._broken:
             drained = self._tasks.start(self._drain(engine, self._options.endpoint_delay_seconds))
             self._pulse.now()
             await self._first({drained, dead})
             if drained.done():
                 self._post(drained.result())
                 return await self._end_engine(engine)
-        if self._tasks.broken.done():
+        if self._broken:
             return await self._broke()
         return await self._fail(failure("EngineDied", "The engine's process has ended.", self.life.phase))
 
     async def _first(self, tasks: "set[asyncio.Task[Any]]") -> None:
         """Wait for one of the tasks, or for the end of what the server cannot be without."""
-        await asyncio.wait({*tasks, self._tasks.broken}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({*tasks, self._tasks.broken, self._given_up}, return_when=asyncio.FIRST_COMPLETED)
+
+    @property
+    def _broken(self) -> bool:
+        return self._tasks.broken.done() or self._given_up.done()
 
     async def _broke(self) -> int:
+        if self._given_up.done():
+            return await self._fail(self._given_up.result())
         words = f"The server has lost a part of itself: {self._tasks.broken.result()}"
         return await self._fail(failure("RuntimeExited", words, self.life.phase))
 

@@ -39,14 +39,14 @@ class Settings:
     """Without a step of the engine while it holds requests, until the pod is not ready: longer than one step of a
     large model on CPU usually takes. See `arriero_runtime.stuck` for what is added up."""
     hang: float = 120.0
-    """The same, until the server is ended. A busy engine makes steps, also inside of one long prompt."""
+    """The same, until the server is to end. A busy engine makes steps, also inside of one long prompt."""
     tick: float = 0.25
     stop_starting: float = 5.0
     """From the signal to stop until a server that is still starting is killed."""
     stop_engine: float = float(pod.ENGINE_STOP_SECONDS)
     last_words: float = 10.0
-    """From the server's own `Failed` until it is killed, and from its end until everything is killed and its log has
-    been read: one bound for all of that."""
+    """From the server's own `Failed`, or from the word to give up, until it is killed, and from its end until
+    everything is killed and its log has been read: one bound for all of that."""
     margin: float = pod.GRACE_MARGIN_SECONDS - 1.0
     """After a stop the same has this much time beyond that of the requests and the engine; then comes SIGKILL."""
     kill: float = 5.0

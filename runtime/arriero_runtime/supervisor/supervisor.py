@@ -7,13 +7,13 @@ from collections.abc import Callable
 
 from arriero_api.contract import Failure
 from arriero_runtime.cli import ServeOptions
-from arriero_runtime.messages import Drain
+from arriero_runtime.messages import Drain, GiveUp
 from arriero_runtime.supervisor import tree
 from arriero_runtime.supervisor.child import Child
 from arriero_runtime.supervisor.settings import Settings
 from arriero_runtime.supervisor.signals import Signals
 from arriero_runtime.supervisor.state import State
-from arriero_runtime.supervisor.watch import complaint
+from arriero_runtime.supervisor.watch import complaint, silent
 
 
 class Supervisor:
@@ -70,10 +70,18 @@ class Supervisor:
             self._deadline = time.monotonic() + self._settings.last_words
             return True
         self.complaint = complaint(self._state, self._settings)
-        if self.complaint:
-            self._state.failure = self.complaint
-            self._say(f"{self.complaint.reason}: {self.complaint.message}")
-        return self.complaint is None
+        return self.complaint is None or self._complain(self.complaint, child)
+
+    def _complain(self, found: Failure, child: Child) -> bool:
+        """Whether the server is still to be waited for: one that hears tells its clients, whose streams would otherwise
+        break off without a word."""
+        hears = not silent(self._state, self._settings)
+        self._state.failure = found
+        self._say(f"{found.reason}: {found.message}")
+        if not hears or not child.channel.send(GiveUp(found)):
+            return False
+        self._deadline = time.monotonic() + self._settings.last_words
+        return True
 
     def _before_deadline(self) -> bool:
         assert self._deadline is not None
@@ -84,7 +92,7 @@ class Supervisor:
 
     def _begin_stop(self, child: Child) -> None:
         """Drain a server that serves; one that still starts has nothing to finish and may not even hear."""
-        serving = self._state.was_ready and self._state.failed is None
+        serving = self._state.was_ready and self._state.failed is None and self.complaint is None
         self._state.stopping = True
         if serving and child.channel.send(Drain()):
             wait = self._options.endpoint_delay_seconds + self._options.drain_seconds + self._settings.stop_engine

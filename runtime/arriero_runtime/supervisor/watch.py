@@ -14,9 +14,14 @@ def complaint(state: State, settings: Settings) -> Failure | None:
             f"The engine made no step for {state.stuck_seconds():.0f} s "
             f"with requests in it ({state.heartbeat.engine_requests} now)",
         )
-    if state.silent_seconds() > settings.silence[state.phase]:
+    if silent(state, settings):
         return make_failure(
             "EngineHung" if state.was_ready else "EngineFailed",
             f"The server said nothing for {state.silent_seconds():.0f} s in phase {state.phase}",
         )
     return None
+
+
+def silent(state: State, settings: Settings) -> bool:
+    """Whether the server has said nothing for so long that it hears nothing either."""
+    return state.silent_seconds() > settings.silence[state.phase]

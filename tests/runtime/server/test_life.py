@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from arriero_api.contract import Phase, registrations_hash
+from arriero_runtime import failing
 from arriero_runtime.engine.protocol import FirstAnswer, Receive
 from arriero_runtime.failing import start_error
-from arriero_runtime.messages import Drain, Drained, Failed, Heartbeat, MetricsSnapshot
+from arriero_runtime.messages import Drain, Drained, Failed, GiveUp, Heartbeat, MetricsSnapshot
 from arriero_runtime.server import drain as drains
 from tests.runtime.server.harness import Running, error_of, options_for, running, write_names
 from tests.runtime.server.scripted import ScriptedEngine
@@ -160,6 +161,22 @@ async def test_requests_under_way_when_the_engine_dies_end_in_order(tmp_path: Pa
         server.engine.errored = True
         rest = [line async for line in lines if line]
         answer = await whole
+    assert (answer.status_code, error_of(answer)["type"]) == (503, "server_error")
+    assert '"code": 503' in rest[0]
+    assert rest[1] == "data: [DONE]"
+
+
+async def test_requests_under_way_when_the_engine_is_given_up_end_in_order(tmp_path: Path) -> None:
+    found = failing.failure("EngineHung", "The engine made no step", Phase.READY)
+    async with running(options_for(tmp_path)) as server:
+        async with server.open_stream() as lines:
+            whole = asyncio.create_task(server.chat(user="wait"))
+            await eventually_async(lambda: server.serving.dispatcher.in_flight == 2)
+            server.supervisor.send(GiveUp(found))
+            rest = [line async for line in lines if line]
+            answer = await whole
+        assert await server.exit_code() == 1
+        assert server.heard(Failed) == [Failed(found)]
     assert (answer.status_code, error_of(answer)["type"]) == (503, "server_error")
     assert '"code": 503' in rest[0]
     assert rest[1] == "data: [DONE]"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from arriero_api.contract import Failure, Phase, Progress, RuntimeStatus
 from arriero_runtime.channel import Channel
-from arriero_runtime.messages import Drain, Drained, Failed, Heartbeat, MetricsSnapshot, Status
+from arriero_runtime.messages import Drain, Drained, Failed, GiveUp, Heartbeat, MetricsSnapshot, Status
 
 BEAT_SECONDS = 0.05
 SLEEPER = [sys.executable, "-c", "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.pause()"]
@@ -205,6 +205,21 @@ def stops_stepping(fake: Fake) -> int:
     fake.moving = False
     fake.in_flight = fake.held = 2
     signal.pause()
+    return 0
+
+
+def gives_up(fake: Fake) -> int:
+    """A hung engine below a server that hears; the gate opens once more before its last words."""
+    fake.status(Phase.READY)
+    fake.gate()
+    fake.moving = False
+    fake.in_flight = fake.held = 2
+    for message in fake.channel.messages():
+        if isinstance(message, GiveUp):
+            fake.gate()
+            fake.channel.send(Failed(message.failure))
+            fake.channel.flush(5)
+            return 1
     return 0
 
 

@@ -1,5 +1,6 @@
 """Every end of the server leaves a termination message that says why."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -88,7 +89,8 @@ def test_what_the_server_says_of_its_failure_leaves_without_secrets(
 
 
 def test_an_engine_that_makes_no_step_is_ended_as_hung(start: Starter) -> None:
-    supervised = start("stops_stepping", hang=1)
+    """Also where the server does not hear that it is to give up."""
+    supervised = start("stops_stepping", hang=1, last_words=0.5)
     supervised.until_ready()
     supervised.open_gate()
     assert supervised.ended() == exitcodes.HUNG
@@ -96,6 +98,38 @@ def test_an_engine_that_makes_no_step_is_ended_as_hung(start: Starter) -> None:
     assert failure is not None
     assert failure.reason == "EngineHung"
     assert "no step" in failure.message
+
+
+def test_a_server_whose_engine_hangs_has_time_for_its_last_words(start: Starter) -> None:
+    supervised = start("gives_up", hang=1, last_words=60)
+    supervised.until_ready()
+    supervised.open_gate()
+    until(lambda: supervised.get("/readyz") == (503, "Failed: EngineHung\n"), "hung")
+    with supervised.gate():
+        assert supervised.get("/livez")[0] == 200
+        status = supervised.status()
+        assert status is not None
+        assert status.failure is not None
+        assert status.failure.reason == "EngineHung"
+    assert supervised.ended() == exitcodes.HUNG
+    failure = supervised.failure()
+    assert failure is not None
+    assert failure.reason == "EngineHung"
+
+
+def test_a_stop_while_a_server_gives_up_hurries_it_and_keeps_the_reason(start: Starter) -> None:
+    supervised = start("gives_up", hang=1, last_words=60, stop_starting=0.5)
+    supervised.until_ready()
+    supervised.open_gate()
+    until(lambda: supervised.get("/readyz")[0] == 503, "hung")
+    with supervised.gate():
+        stopped = time.monotonic()
+        supervised.stop()
+        assert supervised.ended() == exitcodes.HUNG
+        assert time.monotonic() - stopped < 5
+    failure = supervised.failure()
+    assert failure is not None
+    assert failure.reason == "EngineHung"
 
 
 def test_a_server_that_falls_silent_is_ended_as_hung(start: Starter) -> None:
