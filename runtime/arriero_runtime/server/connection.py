@@ -1,5 +1,5 @@
-"""uvicorn's protocol for one connection, with what it lacks: bounds for a request's head, no upgrades, and one packet
-for what is written at once."""
+"""uvicorn's protocol for one connection, with what it lacks: bounds for a request's head, no upgrades, no chunks for
+clients that know none, and one packet for what is written at once."""
 
 from typing import Any, Final, cast
 
@@ -7,6 +7,7 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from arriero_runtime.server.outbox import Outbox, turn_of
+from arriero_runtime.server.unchunked import unchunked
 
 MAX_HEAD_BYTES: Final = 64 * 1024
 """Of a request line and its headers."""
@@ -71,6 +72,10 @@ class Connection(HttpToolsProtocol):
         self._in_head = False
         if not self._offers_another_protocol():
             super().on_headers_complete()
+
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        run: Any = unchunked(app, cycle) if cycle.scope["http_version"] == "1.0" else app
+        super()._start_asgi_task(cycle, run)
 
     def on_message_complete(self) -> None:
         if not self._offers_another_protocol():

@@ -60,6 +60,26 @@ async def test_any_number_of_offers_in_one_piece_is_answered(server: Running) ->
     assert got.count(b"HTTP/1.1 200 ") == 700
 
 
+async def test_a_client_of_http_1_0_gets_a_stream_without_chunks_that_ends_with_the_connection(
+    server: Running,
+) -> None:
+    server.engine.release.set()
+    body = b'{"model": "one", "user": "stream"}'
+    head = b"POST /v1/chat/completions HTTP/1.0\r\nconnection: keep-alive\r\ncontent-type: application/json\r\n"
+    got = await talk(server, head + b"content-length: %d\r\n\r\n" % len(body) + body)
+    answer, stream = got.split(b"\r\n\r\n", 1)
+    assert b"transfer-encoding" not in answer
+    assert b"connection: close" in answer
+    assert stream == b"data: one\n\ndata: two\n\ndata: [DONE]\n\n"
+
+
+async def test_a_client_of_http_1_0_gets_an_answer_with_its_length(server: Running) -> None:
+    got = await talk(server, b"GET /v1/version HTTP/1.0\r\n\r\n")
+    answer, text = got.split(b"\r\n\r\n", 1)
+    assert b"content-length: %d\r\n" % len(text) in answer
+    assert b"version" in text
+
+
 async def test_connect_is_refused_and_ends(server: Running) -> None:
     assert b" 40" in (await talk(server, b"CONNECT /v1/models HTTP/1.1\r\nhost: x\r\n\r\n")).split(b"\r\n")[0]
 
