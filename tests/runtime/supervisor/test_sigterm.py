@@ -108,6 +108,8 @@ def test_at_any_moment_with_the_scripted_engine(
 ) -> None:
     monkeypatch.setenv("SCRIPTED_SLOW", moment.phase or Phase.LOADING)
     monkeypatch.setenv("SCRIPTED_SECONDS", str(SLOW_SECONDS))
+    if moment.phase is Phase.RESOLVING:
+        hub.fault(Fault(path="api", silent=True))
     if moment.phase is Phase.DOWNLOADING:
         hub.fault(Fault(path="*.safetensors", bytes_per_second=200))
     port = free_port()
