@@ -13,6 +13,7 @@ from typing import IO, Final
 from arriero_api.contract import Phase
 from arriero_runtime.failing import StartError, start_error
 from arriero_runtime.sources import space
+from arriero_runtime.sources.inside import stays_inside
 from arriero_runtime.sources.kinds import Kind
 
 _ENDINGS: Final = (".tar", ".tar.gz", ".tgz", ".zip")
@@ -83,7 +84,7 @@ def _listed(archive: Path) -> Iterator[tuple[PurePosixPath, int]]:
             found = [(entry.name, entry.size) for entry in unpacked if entry.isreg()]
     for name, size in found:
         path = PurePosixPath(name)
-        if not path.is_absolute() and ".." not in path.parts:
+        if stays_inside(str(path)):
             yield path, size
 
 

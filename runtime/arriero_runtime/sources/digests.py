@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from arriero_runtime.sources.inside import stays_inside
+
 SUMS: Final = "SHA256SUMS"
 """A file of this name beside the model lists its files, as the command sha256sum writes it."""
 _LINE: Final = re.compile(r"([0-9a-fA-F]{64})[ ][ *](?:\./)?(\S.*)")
@@ -56,7 +58,7 @@ def _lines(text: str) -> Iterator[tuple[str, Digest]]:
             continue
         found = _LINE.fullmatch(line.rstrip())
         path = PurePosixPath(found[2]) if found else None
-        if found is None or path is None or path.is_absolute() or ".." in path.parts:
+        if found is None or path is None or not stays_inside(str(path)):
             raise ValueError(f"{SUMS} has the line {line[:80]!r}")
         yield str(path), Digest("sha256", found[1].lower())
 

@@ -18,6 +18,7 @@ from arriero_runtime.sources.access import Access
 from arriero_runtime.sources.access import shown as address
 from arriero_runtime.sources.digests import Digest, etag
 from arriero_runtime.sources.http_errors import Where
+from arriero_runtime.sources.inside import stays_inside
 from arriero_runtime.sources.kinds import Kind
 from arriero_runtime.sources.remote import Piece, Remote, fingerprint, read_small, shelf_of
 from arriero_runtime.sources.store_clients import S3_ENDPOINT, Store, client
@@ -60,7 +61,7 @@ class StoreSource:
         for batch in obstore.list(self.store, prefix=self.uri.path or None):
             for one in batch:
                 path = str(one["path"]).removeprefix(prefix)
-                if PurePosixPath(path).parts and ".." not in PurePosixPath(path).parts:
+                if stays_inside(path):  # keys may be any text: one that cannot be a file's name is no file of a model
                     found[path] = one
         return found
 
