@@ -20,13 +20,14 @@ from tests.cluster.certificates import Authority
 @dataclass
 class WebServer:
     """`url` is its address. `authorization`: the header to ask for, empty for none. `answers` has path → (status,
-    headers) for files that are to fail so. `asked` are the methods and paths of all requests, with their ranges."""
+    headers) for files that are to fail so, `refuses` says no (403) to all. `asked` are the methods and paths of all requests, with their ranges."""
 
     folder: Path
     url: str = ""
     ca: str = ""
     authorization: str = ""
     answers: dict[str, tuple[int, dict[str, str]]] = field(default_factory=dict)
+    refuses: bool = False
     asked: list[tuple[str, str, str]] = field(default_factory=list)
 
     @property
@@ -44,6 +45,8 @@ class WebServer:
         self.asked.append((request.method, path, request.headers.get("range", "")))
         if self.authorization and request.headers.get("authorization") != self.authorization:
             return Response(status_code=401)
+        if self.refuses:
+            return Response(status_code=403)
         if path in self.answers:
             status, headers = self.answers[path]
             return Response(status_code=status, headers=headers)

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import Final
 from urllib.parse import quote
 
-from httpx2 import Client, HTTPStatusError
+from httpx2 import Client, HTTPStatusError, codes
 
 from arriero_api.contract import Phase
 from arriero_api.uris import ModelUri
@@ -27,7 +27,7 @@ from arriero_runtime.sources.remote import Piece, Remote, fingerprint, read_smal
 
 INDEX: Final = "model.safetensors.index.json"
 _ABSENT: Final = (403, 404, 410)
-"""Servers in front of object stores answer 403 for what they do not have."""
+"""Servers in front of object stores answer 403 for what they do not have, beside what they have."""
 
 
 Look = Callable[["WebSource", Kind, str], Remote]
@@ -79,6 +79,12 @@ class WebSource:
         mark = response.headers.get("ETag") or response.headers.get("Last-Modified") or ""
         return Head(int(size), mark)
 
+    def allow(self, client: Client, path: str) -> None:
+        """Raises the client's error for a file that the server refuses: where nothing is found, that may be why."""
+        response = client.head(self._url(path))
+        if response.status_code == codes.FORBIDDEN:
+            response.raise_for_status()
+
     def text(self, path: str) -> str | None:
         """A small file; None where there is none."""
         try:
@@ -117,6 +123,8 @@ def _folder(source: WebSource, kind: Kind, _: str) -> Remote:
     names = kind.needed(known) if known else [*_weights(source, kind), *kind.small, *_code(source, kind)]
     with source.way.client() as client:
         found = {name: head for name in names if (head := source.head(client, name)) is not None}
+        if not found:
+            source.allow(client, names[0])
     if not found:
         raise start_error("ModelNotFound", f"{source.shown} has no file of a model at {source.uri}.", Phase.RESOLVING)
     if absent := [name for name in known if name in names and name not in found]:
@@ -128,6 +136,8 @@ def _folder(source: WebSource, kind: Kind, _: str) -> Remote:
 def _archive(source: WebSource, kind: Kind, name: str) -> Remote:
     with source.way.client() as client:
         head = source.head(client, name)
+        if head is None:
+            source.allow(client, name)
     if head is None:
         raise start_error("ModelNotFound", f"{source.shown} does not have {source.uri}.", Phase.RESOLVING)
     sums = source.text(f"{name}.sha256")

@@ -177,6 +177,15 @@ async def test_each_way_in_which_a_server_refuses_has_its_reason(
     assert found.details.get("retryAfterSeconds") == (40 if headers else None)
 
 
+async def test_a_server_that_refuses_all_is_not_one_that_has_nothing(
+    web: WebServer, trust: str, tmp_path: Path
+) -> None:
+    model(web.folder / "tiny")
+    web.refuses = True
+    for place in ("tiny", "tiny.tar"):
+        assert (await failure(tmp_path, f"https://{web.host}/{place}", trust)).reason == "Unauthorized"
+
+
 async def test_nothing_at_an_address_is_not_found(web: WebServer, trust: str, tmp_path: Path) -> None:
     assert (await failure(tmp_path, f"https://{web.host}/nothing", trust)).reason == "ModelNotFound"
     assert (await failure(tmp_path, f"https://{web.host}/nothing.tar", trust)).reason == "ModelNotFound"
