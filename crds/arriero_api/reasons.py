@@ -139,6 +139,11 @@ _ALL: Final = (
         permanent=True,
     ),
     _fault(
+        "ChildLeaving",
+        "A child of the model is being deleted and has not gone yet: a finalizer holds it. What does not need it goes on.",
+        "Do what the finalizer in the message waits for: a claim goes with its last pod, so scale the model to 0 and back. The child is made anew by itself.",
+    ),
+    _fault(
         "ChildDenied",
         "An admission policy, or a missing right of the operator, stands against one of the model's objects.",
         "Do what the message asks for in the spec or the profile, or have the policy or the right changed. It is tried again by itself.",

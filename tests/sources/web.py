@@ -20,7 +20,8 @@ from tests.cluster.certificates import Authority
 @dataclass
 class WebServer:
     """`url` is its address. `authorization`: the header to ask for, empty for none. `answers` has path → (status,
-    headers) for files that are to fail so, `refuses` says no (403) to all. `asked` are the methods and paths of all requests, with their ranges."""
+    headers) for files that are to fail so; with `refuses` all do, with 403. `asked` are the methods and paths of all
+    requests, with their ranges."""
 
     folder: Path
     url: str = ""

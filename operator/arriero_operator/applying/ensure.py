@@ -70,11 +70,13 @@ class Children:
         except (ChildProblem, KubeError) as problem:
             found.note(problem)
         except Leaving as leaving:
-            wait = self._waited.get(now.key, _LEAVING)
-            self._waited[now.key] = min(_LEAVING_LONGEST, wait * 1.5)
-            return Outcome(now.plan.refused, wait, leaving=leaving.namesake)
-        self._waited.pop(now.key, None)
+            hindered = found.hindered or leaving.held
+            return Outcome(now.plan.refused, self._wait(now.key), leaving=leaving.namesake, hindered=hindered)
         now.error = now.error or found.error
+        if found.leaving:
+            found.again(self._wait(now.key))
+        else:
+            self._waited.pop(now.key, None)
         return found.outcome(now.plan.refused)
 
     async def renew(self, now: Round) -> bool:
@@ -114,6 +116,12 @@ class Children:
         self._lost.forget(key)
         self._waited.pop(key, None)
 
+    def _wait(self, key: Key) -> float:
+        """Seconds until the next look at what is on its way out."""
+        wait = self._waited.get(key, _LEAVING)
+        self._waited[key] = min(_LEAVING_LONGEST, wait * 1.5)
+        return wait
+
     async def _all(self, now: Round, revision: Revision, applied: Revision, found: Obstacles) -> None:
         """The Service is first, as its name is the one that somebody else may have: then nothing else is made. Where
         there is a Deployment, it does not wait for what stands beside it, nor its replicas for anything; a first one
@@ -122,17 +130,22 @@ class Children:
         await found.beside(self._access.service(now), vital=first)
         await found.beside(self._access.policy(now), vital=first)
         whole = await found.beside(self._claim(now), vital=first)
-        whole &= await found.beside(self._files(now, revision), vital=first)
+        whole &= await self._files(now, revision, found, vital=first)
         for file in now.registrations.values():
             await found.beside(self._registrations.tell(now.key, now.observed.pods, file))
         await found.beside(self._budget(now))
         await self._deployment(now, applied, found, whole=whole and found.refused is None)
 
-    async def _files(self, now: Round, revision: Revision) -> None:
-        """The record of the revision, and the names of every revision that has pods: before any pod that needs them."""
-        await self._one(now, REVISIONS, revision.record)
+    async def _files(self, now: Round, revision: Revision, found: Obstacles, *, vital: bool) -> bool:
+        """The record of the revision, and the names of every revision that has pods: before any pod that needs them.
+
+        Whether all is there that pods of the revision need.
+        """
+        whole = await found.beside(self._one(now, REVISIONS, revision.record), vital=vital)
         for file in now.registrations.values():
-            await self._one(now, CONFIG_MAPS, file.intent(now.observed.owner))
+            step = self._one(now, CONFIG_MAPS, file.intent(now.observed.owner))
+            whole &= await found.beside(step, vital=vital) or file.revision != revision.hash
+        return whole
 
     async def _deployment(self, now: Round, revision: Revision, found: Obstacles, *, whole: bool) -> None:
         """Where its template is refused, or what is to be there before (not `whole`), the number of pods is right."""

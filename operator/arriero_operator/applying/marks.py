@@ -42,6 +42,10 @@ _ABSENT: Final[tuple[Any, ...]] = (None, {}, [], "")
 """What the API server may leave out. A zero may be too; not a False, which is another word than an absent one."""
 
 
+_LEFT_OUT: Final[Mapping[str, Any]] = {"paused": False}
+"""Field → the value with which the API server leaves it out."""
+
+
 _AMOUNTS: Final = frozenset(("resources", "sizeLimit", "storage", "overhead", "divisor"))
 """Fields below which texts are quantities. Elsewhere "4Ki" is another text than "4096"."""
 
@@ -54,7 +58,10 @@ def covers(live: Any, said: Any, *, amounts: bool = False) -> bool:
     if isinstance(said, Mapping):
         if not isinstance(live, Mapping):
             return live is None and not said
-        return all(covers(live.get(key), value, amounts=amounts or key in _AMOUNTS) for key, value in said.items())
+        return all(
+            covers(live.get(key, _LEFT_OUT.get(key)), value, amounts=amounts or key in _AMOUNTS)
+            for key, value in said.items()
+        )
     if isinstance(said, list):
         return _covers_list(live or [], said, amounts)
     if live is None and said == 0 and said is not False:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from arriero_api.contract import Failure
-from arriero_operator.applying.problems import ChildProblem
+from arriero_operator.applying.problems import ChildProblem, Leaving
 from arriero_operator.diagnose.refusals import DENIED, hindered
 from arriero_operator.kube.errors import Forbidden, KubeError
 from arriero_operator.rounds.round import Outcome
@@ -23,15 +23,23 @@ class Obstacles:
     refused: Failure | None = None
     hindered: Failure | None = None
     error: KubeError | None = None
+    leaving: bool = False
+    """A child is on its way out, beside which the rest was done."""
     _retry_after: list[float] = field(default_factory=list)
 
     async def beside(self, step: Awaitable[None], *, vital: bool = False) -> bool:
-        """Do what the rest does not need; `vital`: it does, and the problem is raised. Raises Leaving.
+        """Do what the rest does not need; `vital`: it does, and the problem is raised.
 
-        Whether it was done.
+        Whether it was done. Raises Leaving where that is not of a child alone.
         """
         try:
             await step
+        except Leaving as leaving:
+            if vital or leaving.held is None:
+                raise
+            self.leaving = True
+            self.hindered = self.hindered or leaving.held
+            return False
         except (ChildProblem, KubeError) as problem:
             if vital:
                 raise
@@ -51,6 +59,10 @@ class Obstacles:
             self.hindered = self.hindered or problem.failure
         else:
             self.refused = self.refused or problem.failure
+
+    def again(self, seconds: float) -> None:
+        """Look again after so many seconds."""
+        self._retry_after.append(seconds)
 
     def outcome(self, refused: Failure | None) -> Outcome:
         """What came of it; `refused` is why the spec is not acted on, which goes first."""

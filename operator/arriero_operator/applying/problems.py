@@ -23,12 +23,14 @@ class ChildProblem(Exception):
 class Leaving(Exception):
     """An object of this name is still on its way out; it is made anew once it has gone.
 
-    `namesake`: it belongs to a deleted model of this name.
+    `namesake`: it belongs to a deleted model of this name. `held` is what to tell of a child of the model itself,
+    beside which the others can be brought into their wanted state.
     """
 
-    def __init__(self, words: str, *, namesake: bool = False) -> None:
+    def __init__(self, words: str, *, namesake: bool = False, held: Failure | None = None) -> None:
         super().__init__(words)
         self.namesake = namesake
+        self.held = held
 
 
 def check(owner: Owner, kind: Kind, live: Mapping[str, Any]) -> None:
@@ -41,4 +43,7 @@ def check(owner: Owner, kind: Kind, live: Mapping[str, Any]) -> None:
         remedy = _SERVICE_NAME_TAKEN if kind is SERVICES else ""
         raise ChildProblem(failure("ChildNameTaken", words, remedy), 10.0)
     if "deletionTimestamp" in metadata:
-        raise Leaving(f"{kind.kind} {metadata['name']} is being deleted")
+        words = f"the {kind.kind} {metadata['name']!r} is being deleted"
+        if holders := metadata.get("finalizers"):
+            words = f"{words} and held by {', '.join(holders)}"
+        raise Leaving(words, held=failure("ChildLeaving", words))

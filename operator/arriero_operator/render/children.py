@@ -89,6 +89,7 @@ def deployment_scale(
         "metadata": head,
         "spec": {
             "replicas": replicas,
+            "paused": False,  # one that is paused by hand would never roll; spec.paused is the way for that
             "minReadySeconds": 0,
             "revisionHistoryLimit": _HISTORY,
             "progressDeadlineSeconds": _NO_DEADLINE,
