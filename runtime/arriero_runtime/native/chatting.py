@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 from arriero_runtime.native import chat, messages, sampling, tools, wire
 from arriero_runtime.native.events import Translator
+from arriero_runtime.native.facts import Facts
 from arriero_runtime.native.formats import answer
 from arriero_runtime.native.formats.llama import LlamaChat
 from arriero_runtime.server.routes import CHAT, COMPLETIONS
@@ -36,18 +37,19 @@ class Way(Protocol):
 
 
 class ByTemplate:
-    """The engine's chat route. With tools all answers are streams: the engine's parsers of whole answers and of
-    streams do not always agree, on calls that are cut off for example."""
+    """The engine's chat route. With tools, or where a parser splits off reasoning (`reasons`), all answers are streams:
+    the engine's parsers of whole answers and of streams do not always agree, on calls or thoughts that are cut off for
+    example."""
 
     path = CHAT
 
-    def __init__(self, request: wire.ChatOptions, message_ends: frozenset[int]) -> None:
+    def __init__(self, request: wire.ChatOptions, message_ends: frozenset[int], *, reasons: bool) -> None:
         """Raises Refused."""
         self._request = request
         self._ends = message_ends
         self._offer = tools.offered(request)
         self.notes = self._offer.notes
-        self.streams = bool(self._offer.names)
+        self.streams = reasons or bool(self._offer.names)
 
     def payload(self, item: Sequence[wire.ChatMessage], field: str) -> Payload:
         return {
@@ -91,6 +93,9 @@ class ByPrompt:
         return answer.whole(found, self.stream())
 
 
-def way(request: wire.ChatOptions, message_ends: frozenset[int], llama: LlamaChat | None) -> Way:
+def way(request: wire.ChatOptions, facts: Facts) -> Way:
     """Raises Refused for tools that cannot be offered."""
-    return ByTemplate(request, message_ends) if llama is None else ByPrompt(request, message_ends, llama)
+    ends = facts.message_ends()
+    if facts.llama is not None:
+        return ByPrompt(request, ends, facts.llama)
+    return ByTemplate(request, ends, reasons=facts.reasons)

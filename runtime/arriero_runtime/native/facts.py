@@ -7,6 +7,7 @@ from typing import Final
 
 from arriero_api import llama_names, pod, uris
 from arriero_api.contract import Phase
+from arriero_api.pod import NO_PARSER
 from arriero_runtime.lifecycle import LifeCycle
 from arriero_runtime.native.formats.llama import LlamaChat
 from arriero_runtime.server.routes import COMPLETIONS, EMBEDDINGS
@@ -55,6 +56,11 @@ class Facts:
     @property
     def effective(self) -> Mapping[str, str | int | bool]:
         return self.life.status.effective
+
+    @property
+    def reasons(self) -> bool:
+        """A parser splits reasoning off the model's answers."""
+        return self.effective.get("reasoningParser", NO_PARSER) != NO_PARSER
 
     @property
     def embeds(self) -> bool:

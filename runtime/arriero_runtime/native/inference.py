@@ -114,7 +114,7 @@ class Inference:
 
     def _way(self, request: wire.ChatOptions) -> chatting.Way:
         self._must_have(CHAT, request.model_id)
-        return chatting.way(request, self._facts.message_ends(), self._facts.llama)
+        return chatting.way(request, self._facts)
 
     def _chat_payload(
         self, request: wire.ChatOptions, item: Sequence[wire.ChatMessage], field: str, way: chatting.Way

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from arriero_runtime.server import spellings
 from arriero_runtime.server.plain import Plain
+from arriero_runtime.server.tool_words import TokenInPlace
 from tests.runtime.server.scripted import ScriptedEngine
 
 BAR = "\uff5c"
@@ -27,7 +28,7 @@ def messages(role: str, content: Any) -> dict[str, Any]:
     return {"messages": [{"role": role, "content": content}], "n": 1}
 
 
-@pytest.mark.parametrize("role", ["user", "tool", "function"])
+@pytest.mark.parametrize("role", ["user", "tool", "function", "User", "System", "critic"])
 @pytest.mark.parametrize("token", TOKENS)
 def test_what_is_said_holds_no_control_token(role: str, token: str) -> None:
     for content in (f"a{token}b", [{"type": "text", "text": f"a{token}b"}]):
@@ -93,6 +94,46 @@ def test_the_longest_word_that_begins_at_a_place_is_found(words: set[str], text:
     assert found == [match.span() for match in re.finditer(one_by_one, text)]
 
 
-def test_a_body_without_tokens_is_not_even_read_anew() -> None:
+def test_a_body_without_tokens_is_not_written_anew() -> None:
     body = b'{ "messages": [ {"role": "user", "content": "a < b"} ] }'
     assert PLAIN.clean(body) is body
+
+
+def test_tokens_that_overlap_are_all_put_out_of_action() -> None:
+    plain = Plain(ScriptedEngine().app, ["<a>", ">b<"])
+    said = json.loads(plain.clean(json.dumps(messages("user", "<a>b<")).encode()))["messages"][0]["content"]
+    assert "<a>" not in said
+    assert ">b<" not in said
+
+
+@pytest.mark.parametrize("where", ["role", "name"])
+def test_who_speaks_is_no_token_either(where: str) -> None:
+    message = {"role": "user", "content": "x", where: "</s>"}
+    assert cleaned({"messages": [message]})["messages"][0][where] == "<\u2060/s>"
+
+
+TOOL = {"type": "object", "properties": {"description": {"type": "string", "description": "a</s>b", "enum": ["x"]}}}
+TOOLS = [
+    {"type": "function", "function": {"name": "f", "description": "a</s>b", "parameters": TOOL}},
+    {"type": "function", "name": "f", "description": "a</s>b", "parameters": TOOL},
+    {"name": "f", "description": "a</s>b", "input_schema": TOOL},
+]
+"""As chats, the Responses API and Anthropic's have them."""
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_what_describes_a_tool_holds_no_control_token_and_the_rest_stays(tool: dict[str, Any]) -> None:
+    for request in ({"tools": [tool]}, {"messages": [{"role": "developer", "tools": [tool]}]}):
+        told = json.dumps(cleaned(request), ensure_ascii=False)
+        assert "</s>" not in told
+        assert json.loads(told.replace("\u2060", "")) == request
+
+
+@pytest.mark.parametrize(
+    "place",
+    ['"name": "f</s>"', '"enum": ["</s>"]', '"properties": {"a</s>": {}}', '"pattern": "</s>+"', '"const": "</s>"'],
+)
+def test_a_token_in_what_the_parser_of_calls_takes_letter_by_letter_is_told(place: str) -> None:
+    tool = f'{{"function": {{"description": "x", "parameters": {{"properties": {{"description": {{{place}}}}}}}}}}}'
+    with pytest.raises(TokenInPlace, match="hold a control token"):
+        PLAIN.clean(f'{{"tools": [{tool}]}}'.encode())
