@@ -35,7 +35,7 @@ class Obstacles:
         try:
             await step
         except Leaving as leaving:
-            if vital or leaving.held is None:
+            if vital or not (leaving.held or leaving.namesake):
                 raise
             self.leaving = True
             self.hindered = self.hindered or leaving.held
