@@ -116,10 +116,13 @@ def _scaled_down(before: Status, after: Status, tally: Tally) -> Iterable[Event]
 
 
 def _failed(before: Status, after: Status) -> Iterable[Event]:
-    """One Warning for each distinct failure: when Ready begins to give its reason."""
-    ready = _ready(after)
+    """One Warning for each distinct failure: when Ready begins to give its reason, or another spec fails otherwise."""
+    ready, was = _ready(after), _ready(before)
     reason = ready.get("reason", "")
-    if ready.get("status") == "True" or reason == _ready(before).get("reason"):
+    if ready.get("status") == "True":
+        return
+    same = _generation(after) == _generation(before) or ready.get("message") == was.get("message")
+    if reason == was.get("reason") and same:
         return
     if reason in REASONS and REASONS[reason].remedy:
         occasion = f"{_generation(after)} {ready['lastTransitionTime']}"

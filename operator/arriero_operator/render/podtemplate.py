@@ -45,8 +45,17 @@ def _value(name: str, base: Any, over: Any) -> Any:
 
 
 def _by_key(key: str, base: list[Any], over: list[Any]) -> list[Any]:
-    """Entries of `base` in their order, then those that it does not have."""
-    changes = {one[key]: one for one in over if isinstance(one, dict) and key in one}
-    known = {one[key] for one in base}
-    laid = [merged(one, changes[one[key]]) if one[key] in changes else one for one in base]
-    return [*laid, *(one for one in over if not (isinstance(one, dict) and one.get(key) in known))]
+    """Entries of `base` in their order, then those that it does not have. What has no such name, or none that is a
+    text, is added as it is, for the API server to say what is wrong with it."""
+    changes = {_named(one, key): one for one in over}
+    known = {_named(one, key) for one in base} - {""}
+    laid = [
+        merged(one, changes[_named(one, key)]) if _named(one, key) in known & changes.keys() else one for one in base
+    ]
+    return [*laid, *(one for one in over if _named(one, key) not in known)]
+
+
+def _named(one: Any, key: str) -> str:
+    """What an entry of a list is merged by; empty for none."""
+    name = one.get(key) if isinstance(one, dict) else None
+    return name if isinstance(name, str) else ""

@@ -30,6 +30,9 @@ def _binding(request: dict[str, Any]) -> str:
     text = request.get("text")
     if isinstance(text, dict) and _is_bound(text.get("format")):
         return "text"
+    output = request.get("output_config")
+    if isinstance(output, dict) and _is_bound(output.get("format")):
+        return "output_config"
     return "tools" if _has_bound_tools(request.get("tools"), request.get("tool_choice")) else ""
 
 

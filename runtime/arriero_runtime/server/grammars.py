@@ -18,6 +18,9 @@ MAX_REPEATS: Final = 50_000
 _LENGTHS: Final = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
 _BRACES: Final = re.compile(r"\{(\d+)(?:,(\d*))?\}")
 
+_SCHEMAS_OF_TOOLS: Final = (("function", "parameters"), ("parameters",), ("input_schema",))
+"""As chats, responses and messages have them."""
+
 Fault = tuple[str, str]
 """The parameter, and what is wrong with it."""
 
@@ -36,6 +39,7 @@ def _constraints(request: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         ("response_format", ("structures",)),
         ("response_format", ("format",)),
         ("text", ("format", "schema")),
+        ("output_config", ("format", "schema")),
     ):
         found = _at(request.get(where), path)
         if found is not None:
@@ -45,11 +49,10 @@ def _constraints(request: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield from (("structured_outputs", _read(value)) for value in outputs.values() if value is not None)
     tools = request.get("tools")
     for tool in tools if isinstance(tools, list) else ():
-        found = _at(tool, ("function", "parameters"))
-        if found is None:
-            found = _at(tool, ("parameters",))
-        if found is not None:
-            yield "tools", found
+        for path in _SCHEMAS_OF_TOOLS:
+            found = _at(tool, path)
+            if found is not None:
+                yield "tools", found
 
 
 def _inner(value: Any) -> Any:

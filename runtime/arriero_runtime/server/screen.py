@@ -30,7 +30,7 @@ _REST_SECONDS: Final = 0.1
 _TOKEN_IDS: Final = frozenset({"prompt", "tokens", "allowed_token_ids", "stop_token_ids"})
 _TOLD_THERE: Final = f"{INFERENCE}/"
 """The Llama Stack routes tell of such texts and numbers themselves, in their way."""
-_CONSTRAINED: Final = re.compile(rb'"(?:response_format|structured_outputs|tools)"')
+_CONSTRAINED: Final = re.compile(rb'"(?:response_format|structured_outputs|tools|output_config)"')
 
 
 class Screen:

@@ -42,6 +42,18 @@ def test_events_of(before: Object, after: Object, reasons: list[str]) -> None:
     assert [event.reason for event in events.derive(before, after)] == reasons
 
 
+@pytest.mark.parametrize(
+    ("generation", "message", "told_again"), [(1, "m", False), (1, "n", False), (2, "m", False), (2, "n", True)]
+)
+def test_another_failure_of_the_same_reason_is_told_where_another_spec_has_it(
+    generation: int, message: str, told_again: bool
+) -> None:
+    before, after = (told("EngineFlagOwned") | {"observedGeneration": 1} for _ in range(2))
+    (ready,) = after["conditions"]
+    after |= {"observedGeneration": generation, "conditions": [{**ready, "message": message}]}
+    assert [event.message for event in events.derive(before, after)] == ([message] if told_again else [])
+
+
 def test_what_happens_again_after_a_retry_is_told_again() -> None:
     before, after = told("RollingOut") | {"model": {"wanted": "b"}}, told("ModelNotFound")
     given_up = {"type": "UpToDate", "status": "False", "reason": "RolledBack", "message": "m"}

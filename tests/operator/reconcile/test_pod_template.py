@@ -33,6 +33,34 @@ def pod(spec: Json, profile: Profile | None = None) -> Json:
     return template.pod_template("tiny", found.inputs)
 
 
+ODD = ({"a": "b"}, ["a"], 5, 1.5, True, "", None)
+MERGE_KEYS = {
+    "imagePullSecrets": "name",
+    "env": "name",
+    "volumeMounts": "mountPath",
+    "volumeDevices": "devicePath",
+    "hostAliases": "ip",
+    "containers": "name",
+}
+
+
+@pytest.mark.parametrize("odd", ODD, ids=str)
+@pytest.mark.parametrize(("name", "key"), MERGE_KEYS.items())
+def test_an_entry_that_cannot_be_merged_by_its_key_is_left_to_the_api_server(name: str, key: str, odd: object) -> None:
+    wrong, right = {key: odd, "x": 1}, {key: "right"}
+    for entry in (wrong, odd):
+        found = podtemplate.merged({name: [right]}, {name: [entry]})
+        assert found == {name: [right, entry]}
+        assert podtemplate.merged({name: [entry]}, {name: [right]}) == {name: [entry, right]}
+
+
+@pytest.mark.control_plane
+def test_a_mount_whose_path_is_no_text_is_told_of_the_pod_template(served: Kubectl) -> None:
+    mount = {"name": "x", "mountPath": {"a": "b"}}
+    served.apply(model("tiny", podTemplate={"spec": {"containers": [{"name": "runtime", "volumeMounts": [mount]}]}}))
+    assert "mountPath" in until(served, "tiny", "Accepted", "False", "PodTemplateInvalid")["message"]
+
+
 MERGES = {
     "maps are merged": ({"a": {"b": 1, "c": 2}}, {"a": {"b": 3}}, {"a": {"b": 3, "c": 2}}),
     "a null takes away": ({"a": 1, "b": 2}, {"a": None}, {"b": 2}),

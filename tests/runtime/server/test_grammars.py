@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from arriero_runtime.server import grammars, screen
+from arriero_runtime.server import constraints, grammars, screen
 
 
 def fault(schema: Any) -> str:
@@ -56,14 +56,29 @@ def test_what_would_hold_up_the_compiler_is_refused_with_the_bound(schema: dict[
         ("tools", {"tools": [{"type": "function", "function": {"name": "f", "parameters": {"$ref": "#"}}}]}),
         ("text", {"text": {"format": {"type": "json_schema", "name": "s", "schema": {"$ref": "#"}}}}),
         ("response_format", {"response_format": {"type": "json_schema", "json_schema": {"$ref": "#"}}}),
+        ("output_config", {"output_config": {"format": {"type": "json_schema", "schema": {"$ref": "#"}}}}),
+        ("tools", {"tools": [{"name": "f", "input_schema": {"type": "string", "maxLength": 10**9}}]}),
     ],
 )
 def test_each_place_for_a_constraint_is_looked_at_and_named(where: str, request_: dict[str, Any]) -> None:
-    path = "/v1/responses" if where == "text" else "/v1/chat/completions"
+    messages = where == "output_config" or "input_schema" in str(request_)
+    path = "/v1/messages" if messages else "/v1/responses" if where == "text" else "/v1/chat/completions"
     for asked in {path, "/v1/inference/chat-completion"} if where == "response_format" else {path}:
         found = screen.refusal(asked, json.dumps({"model": "one", **request_}).encode())
         assert found is not None
         assert (found.status, found.extra["param"]) == (400, where)
+
+
+@pytest.mark.parametrize(
+    ("where", "request_"),
+    [
+        ("output_config", {"output_config": {"format": {"type": "json_schema", "schema": {}}}}),
+        ("tools", {"tools": [{"name": "f", "input_schema": {}}], "tool_choice": {"type": "any"}}),
+        ("", {"output_config": {"effort": "low"}, "tools": [], "messages": []}),
+    ],
+)
+def test_what_binds_an_answer_of_messages_is_named(where: str, request_: dict[str, Any]) -> None:
+    assert constraints.binding(json.dumps(request_).encode()) == where
 
 
 @pytest.mark.parametrize("odd", [None, 5, "x", [], [1], {"json_schema": 5}, {"json_schema": {"schema": None}}])
