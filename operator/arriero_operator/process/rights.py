@@ -1,8 +1,9 @@
 """Every right that the operator uses, and whether it has it."""
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from arriero_operator.configuration.limits import Reads
 from arriero_operator.kube.errors import KubeError, Throttled, Unavailable
@@ -23,7 +24,6 @@ from arriero_operator.kube.protocol import (
     SERVICES,
     STORAGE_CLASSES,
     Kind,
-    Kube,
     Object,
 )
 from arriero_operator.process.errors import StartupError
@@ -98,8 +98,16 @@ def left_out(reads: Reads, network_policies: bool) -> list[str]:
     return [words for on, words in switches if not on]
 
 
-async def check_rights(kube: Kube, needed: list[Right]) -> None:
-    """Raises StartupError that lists every right that is missing, and Unavailable or Throttled."""
+class Reviews(Protocol):
+    """Who can be asked for rights."""
+
+    async def create(self, kind: Kind, obj: Object) -> Object:
+        """As Kube.create."""
+
+
+async def check_rights(kube: Reviews, needed: list[Right]) -> None:
+    """Raises StartupError that lists every right that is missing, or the namespaces in which all are; and Unavailable
+    or Throttled."""
     gate = asyncio.Semaphore(_AT_ONCE)
 
     async def allowed(right: Right) -> bool:
@@ -113,9 +121,22 @@ async def check_rights(kube: Kube, needed: list[Right]) -> None:
         raise
     except KubeError as error:
         raise StartupError(f"the operator's rights cannot be checked: {error}") from error
-    missing = [str(right) for right, answer in zip(needed, answers, strict=True) if not answer]
-    if missing:
-        raise StartupError(f"the operator may not: {'; '.join(missing)}: grant it as the chart's roles do")
+    missing = [right for right, answer in zip(needed, answers, strict=True) if not answer]
+    lost = _lost(needed, missing)
+    if some := [str(right) for right in missing if right.namespace not in lost]:
+        raise StartupError(f"the operator may not: {'; '.join(some)}: grant it as the chart's roles do")
+    if lost:
+        words = (
+            f"the operator may do nothing in {', '.join(lost)}: such a namespace is gone, or without the chart's Role"
+        )
+        raise StartupError(f"{words}: make it and upgrade the release, or take it out of watchNamespaces")
+
+
+def _lost(needed: Iterable[Right], missing: Iterable[Right]) -> list[str]:
+    """Watched namespaces in which nothing is allowed."""
+    watched = [right for right in needed if right.namespace and right.resource != LEASES.plural]
+    allowed = {right.namespace for right in set(watched) - set(missing)}
+    return sorted({right.namespace for right in watched} - allowed)
 
 
 def _review(right: Right) -> Object:

@@ -11,7 +11,7 @@ from arriero_operator.cache.store import CACHED
 from arriero_operator.configuration.limits import Reads
 from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.errors import NotFound, Unavailable
-from arriero_operator.kube.protocol import Object
+from arriero_operator.kube.protocol import Kind, Object
 from arriero_operator.process.crd import check_crd
 from arriero_operator.process.errors import StartupError
 from arriero_operator.process.rights import RIGHTS, check_rights, left_out, rights
@@ -114,6 +114,28 @@ def test_what_is_left_out_is_named_with_the_value_that_changes_it(
 async def test_a_real_api_server_with_our_crd_and_all_rights_passes(kube: ApiServer, namespace: str) -> None:
     await check_crd(kube)
     await check_rights(kube, rights((), namespace))
+
+
+class Reviewing:
+    """FAKE of the API server's answers: all is allowed in these namespaces, `but` one resource; nothing in others."""
+
+    def __init__(self, *allowed: str, but: str = "") -> None:
+        self._allowed, self._but = allowed, but
+
+    async def create(self, kind: Kind, obj: Object) -> Object:
+        asked = obj["spec"]["resourceAttributes"]
+        yes = asked.get("namespace") in self._allowed and asked["resource"] != self._but
+        return {"status": {"allowed": yes}}
+
+
+async def test_a_namespace_that_is_gone_is_named_in_place_of_its_rights() -> None:
+    needed = rights(("a", "b"), "ops")
+    with pytest.raises(StartupError) as caught:
+        await check_rights(Reviewing("a", "ops"), needed)
+    assert str(caught.value).startswith("the operator may do nothing in b: such a namespace is gone")
+    assert "watchNamespaces" in str(caught.value)
+    with pytest.raises(StartupError, match="may not: get services in namespace a"):
+        await check_rights(Reviewing("a", "b", "ops", but="services"), needed)
 
 
 def test_all_that_is_cached_may_be_listed_watched_and_fetched_again() -> None:
