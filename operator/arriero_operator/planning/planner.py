@@ -10,14 +10,14 @@ from arriero_operator.decide import acceptance, claims
 from arriero_operator.decide.acceptance import Asked
 from arriero_operator.decide.plan import Plan, holding, lost_names, plan
 from arriero_operator.diagnose.failures import failure
-from arriero_operator.kube.protocol import Kube, Object
+from arriero_operator.kube.protocol import CLAIMS, Kube, Object
 from arriero_operator.observing.observe import revisions_of
 from arriero_operator.planning.outside import Outside
 from arriero_operator.planning.trial import AGAIN, Trials
 from arriero_operator.planning.turns import Turns
 from arriero_operator.recent import Recent
 from arriero_operator.render import credentials, names, template
-from arriero_operator.render.references import CLAIM, CONFIG_MAP, Reference, references
+from arriero_operator.render.references import CLAIM, CONFIG_MAP, STORAGE_CLASS, Reference, references
 from arriero_operator.revisions.lineage import Seen
 from arriero_operator.rounds.observed import Observed
 from arriero_operator.work.keys import Key
@@ -49,7 +49,7 @@ class Planner:
         if asked.inputs is None or asked.refused is not None:
             self._turns.passed(observed.key)
             return self._planned(observed, asked, Seen())
-        needed = (*self._references(observed, asked), *credentials.needed(observed.spec))
+        needed = (*self._references(observed, asked), *self._class(observed), *credentials.needed(observed.spec))
         seen = await self._outside.look(observed.key, needed, observed.spec.replicas)
         found = self._rolling(observed, asked, seen, self._planned(observed, asked, seen))
         return await self._tried(observed, found)
@@ -128,6 +128,15 @@ class Planner:
             return found
         refused = Plan(found.names, found.lost, why, profile=found.profile, retry_after=AGAIN)
         return self._holding(observed, refused)
+
+    def _class(self, observed: Observed) -> tuple[Reference, ...]:
+        """The class of the claim that is to be made, which cannot be given another one afterwards."""
+        wanted = observed.spec.cache.claim_template if observed.spec.cache else None
+        if wanted is None or not wanted.storage_class_name:
+            return ()
+        claim = names.cache_claim(observed.owner.name)
+        made = self._cache.get(CLAIMS, observed.key[0], claim) is not None
+        return () if made else (Reference(STORAGE_CLASS, wanted.storage_class_name),)
 
     def _references(self, observed: Observed, asked: Asked) -> tuple[Reference, ...]:
         """What the pods refer to, but for what the operator makes itself."""

@@ -9,7 +9,7 @@ import pytest
 
 from arriero_api import labels
 from tests.cluster import ControlPlane
-from tests.operator.reconcile.models import model, patch_spec, until
+from tests.operator.reconcile.models import model, patch_spec, read, until
 from tests.operator.reconcile.pods import Pods
 from tests.support.audit import AuditLog
 from tests.support.eventually import eventually
@@ -144,6 +144,24 @@ def test_what_is_missing_is_refused_before_any_pod_and_the_refusal_clears_by_its
     kubectl.apply(config_map("tuning", level="1"))
     until(kubectl, "tiny", "Accepted", "True", timeout=20)
     kubectl.run("delete", "priorityclass,runtimeclass,storageclass", name)
+
+
+def test_the_class_of_a_claim_is_looked_for_before_the_claim_is_made(kubectl: Kubectl, start: Start) -> None:
+    start()
+    name = f"{kubectl.namespace}-cache"
+    cache = {"claimTemplate": {"size": "1Gi", "storageClassName": name}}
+    kubectl.apply(model("tiny", cache=cache))
+    assert f"StorageClass {name!r}" in until(kubectl, "tiny", "Accepted", "False", "ReferenceMissing")["message"]
+    assert not kubectl.items("pvc", "arriero.dev/model=tiny")
+    made = next(one for one in classes(name) if one["kind"] == "StorageClass")
+    kubectl.apply(made)
+    until(kubectl, "tiny", "Accepted", "True", timeout=20)
+    eventually(lambda: kubectl.exists("pvc", "tiny-cache"))
+    # Once there is the claim, its class is nobody's concern any more.
+    kubectl.run("delete", "storageclass", name)
+    patch_spec(kubectl, "tiny", {"engine": {"maxModelLen": 512}})
+    eventually(lambda: read(kubectl, "tiny")["status"].get("observedGeneration") == 2)
+    assert until(kubectl, "tiny", "Accepted", "True")
 
 
 def test_secrets_of_sources_are_looked_for_with_a_key_of_use_and_their_end_is_told(
