@@ -22,6 +22,7 @@ from arriero_runtime.sources.access import Access
 from arriero_runtime.sources.connection import Way
 from arriero_runtime.sources.digests import Digest
 from arriero_runtime.sources.http_errors import Where
+from arriero_runtime.sources.inside import stays_inside
 from arriero_runtime.sources.kinds import Kind
 from arriero_runtime.sources.remote import Piece, Remote, fingerprint, read_small, shelf_of
 
@@ -124,7 +125,8 @@ def _folder(source: WebSource, kind: Kind, _: str) -> Remote:
     with source.way.client() as client:
         found = {name: head for name in names if (head := source.head(client, name)) is not None}
         if not found:
-            source.allow(client, names[0])
+            for name in names:
+                source.allow(client, name)
     if not found:
         raise start_error("ModelNotFound", f"{source.shown} has no file of a model at {source.uri}.", Phase.RESOLVING)
     if absent := [name for name in known if name in names and name not in found]:
@@ -187,4 +189,7 @@ def _weights(source: WebSource, kind: Kind) -> list[str]:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         words = f"{INDEX} of {source.uri} is not an index of weights."
         raise start_error("ModelIncomplete", words, Phase.RESOLVING) from error
+    if outside := sorted(str(name) for name in files if not stays_inside(str(name))):
+        words = f"{INDEX} of {source.uri} names weights outside of the model's folder: {outside[0]!r}."
+        raise start_error("ModelIncomplete", words, Phase.RESOLVING)
     return sorted(map(str, files))

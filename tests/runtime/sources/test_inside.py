@@ -75,21 +75,25 @@ async def test_a_hub_that_names_a_file_or_a_commit_elsewhere_is_refused(
     assert not written(tmp_path)
 
 
+@pytest.mark.parametrize("served", [True, False])
 @pytest.mark.parametrize("elsewhere", ["{folder}/victim/x.safetensors", "../victim/x.safetensors"])
-async def test_an_index_that_names_weights_elsewhere_is_refused(elsewhere: str, tmp_path: Path) -> None:
+async def test_an_index_that_names_weights_elsewhere_is_refused(elsewhere: str, served: bool, tmp_path: Path) -> None:
     for name in ("certificates", "site", "victim"):
         (tmp_path / name).mkdir()
     with web_server(tmp_path / "site", tmp_path / "certificates") as web:
         trust = secret(tmp_path, "web", ca_crt=web.ca)
         place = model(web.folder / "tiny")
         name = elsewhere.format(folder=tmp_path)
-        served = (place / name.lstrip("/")).resolve()
-        served.parent.mkdir(parents=True, exist_ok=True)
-        served.write_bytes(b"other weights")
+        if served:
+            weights = (place / name.lstrip("/")).resolve()
+            weights.parent.mkdir(parents=True, exist_ok=True)
+            weights.write_bytes(b"other weights")
         (place / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": name}}))
         with pytest.raises(StartError) as caught:
             await fetch(tmp_path, f"https://{web.host}/tiny", trust)
-    assert caught.value.failure.reason in ("ModelIncomplete", "ModelNotFound")
+    assert caught.value.failure.reason == "ModelIncomplete"
+    assert repr(name) in caught.value.failure.message
+    assert not [path for _, path, _ in web.asked if "victim" in path]
     assert not written(tmp_path / "victim")
 
 

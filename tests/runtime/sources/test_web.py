@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from arriero_runtime.sources import digests
+from arriero_runtime.sources.kinds import MODEL
 from tests.runtime.sources.support import WEIGHTS, failure, fetch, files, model, secret, sums
 from tests.sources.forward import forward_proxy
 from tests.sources.web import WebServer, web_server
@@ -184,6 +186,20 @@ async def test_a_server_that_refuses_all_is_not_one_that_has_nothing(
     web.refuses = True
     for place in ("tiny", "tiny.tar"):
         assert (await failure(tmp_path, f"https://{web.host}/{place}", trust)).reason == "Unauthorized"
+
+
+async def test_a_server_that_refuses_but_one_file_that_it_lacks_is_unauthorized(
+    web: WebServer, trust: str, tmp_path: Path
+) -> None:
+    for name in (digests.SUMS, *MODEL.weights[1:], *MODEL.small):
+        web.answers[f"tiny/{name}"] = (403, {})
+    assert (await failure(tmp_path, f"https://{web.host}/tiny", trust)).reason == "Unauthorized"
+
+
+async def test_a_list_of_sums_without_files_of_a_model_is_no_model(web: WebServer, trust: str, tmp_path: Path) -> None:
+    (web.folder / "tiny").mkdir()
+    (web.folder / "tiny" / digests.SUMS).write_text(f"{'0' * 64}  README.md\n")
+    assert (await failure(tmp_path, f"https://{web.host}/tiny", trust)).reason == "ModelNotFound"
 
 
 async def test_nothing_at_an_address_is_not_found(web: WebServer, trust: str, tmp_path: Path) -> None:
