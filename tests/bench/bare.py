@@ -64,9 +64,18 @@ class Process:
 
 class Bare(Process):
     """`python -m vllm.entrypoints.openai.api_server` for a model's folder. `folder` takes its log and its home,
-    `cache` what the engine keeps. It writes no line for each request, as the runtime does not either."""
+    `cache` what the engine keeps, `env` is further environment. It writes no line for each request, as the runtime
+    does not either."""
 
-    def __init__(self, folder: Path, model: Path, *, engine: Sequence[str] = (), cache: Path | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        model: Path,
+        *,
+        engine: Sequence[str] = (),
+        cache: Path | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
         port = free_port()
         command = [
             *("-m", "vllm.entrypoints.openai.api_server", "--model", str(model)),
@@ -74,7 +83,7 @@ class Bare(Process):
             *("--disable-uvicorn-access-log", "--enforce-eager", *engine),
         ]
         kept = {"HOME": str(folder), "VLLM_CACHE_ROOT": str(cache or folder / "vllm")}
-        super().__init__(folder, port, command, clean_environment() | _AS_THE_RUNTIME | kept)
+        super().__init__(folder, port, command, clean_environment() | _AS_THE_RUNTIME | kept | dict(env or {}))
 
 
 def _is_alive(pid: int) -> bool:

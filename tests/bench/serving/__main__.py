@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import json
+import os
 import signal
 import sys
 import tempfile
@@ -19,29 +20,35 @@ from tests.bench.serving import apart, free, report
 from tests.bench.serving.rounds import Client, Round, Server, client, interleaved, one
 from tests.bench.serving.sides import BARE, CHAT, COMPLETION, NATIVE, OPENAI, SIDES, Work, real_works, tiny_works
 from tests.models import smollm2, tiny
-from tests.support.real_runtime import START_SECONDS, RealRuntime
+from tests.support.real_runtime import START_SECONDS, RealRuntime, clean_environment
 
 _ENGINE: Final = ("--max-model-len=1024", "--max-num-seqs=256", "--no-enable-prefix-caching")
 _IDLE_SECONDS: Final = 5.0
+_ASLEEP: Final = Path(__file__).parent / "asleep"
 
 
 @contextlib.contextmanager
-def servers(model: Path) -> Iterator[Mapping[str, Server]]:
-    """Side → its server; the runtime's two routes have one."""
+def servers(model: Path, *, asleep: bool) -> Iterator[Mapping[str, Server]]:
+    """Side → its server; the runtime's two routes have one. `asleep`: how both engines' processes wait."""
+    env = _with_sleep() if asleep else {}
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
         folders = [Path(name, part) for part in ("bare", "ours")]
         for folder in folders:
             folder.mkdir()
-        bare = Bare(folders[0], model, engine=_ENGINE)
+        bare = Bare(folders[0], model, engine=_ENGINE, env=env)
         stack.callback(bare.clean)
         bare.until_ready()
-        ours = RealRuntime(folders[1], model, engine=_ENGINE)
+        ours = RealRuntime(folders[1], model, engine=_ENGINE, env=env)
         stack.callback(ours.clean)
         ours.until_ready(START_SECONDS)
         runtime = Server(ours.serve_port, of_tree(ours.process.pid))
         yield {BARE: Server(bare.port, of_tree(bare.process.pid)), OPENAI: runtime, NATIVE: runtime}
         ours.stop()
         ours.ended(60)
+
+
+def _with_sleep() -> Mapping[str, str]:
+    return {"PYTHONPATH": os.pathsep.join((str(_ASLEEP), clean_environment()["PYTHONPATH"]))}
 
 
 @contextlib.contextmanager
@@ -125,13 +132,19 @@ def main() -> None:
         default="apart",
         help="apart: the engines on one half, the front ends and the client on the other",
     )
+    parser.add_argument(
+        "--engine-waits",
+        choices=("asleep", "turning"),
+        default="asleep",
+        help="how an engine's processes wait for each other; turning, as vLLM's do, needs a processor for each",
+    )
     asked = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the servers are ended
-    start = free_servers if asked.model == "free" else servers
+    start = free_servers if asked.model == "free" else partial(servers, asleep=asked.engine_waits == "asleep")
     with start(smollm2() if asked.model == "smollm2" else tiny()) as found, client() as load:
         if asked.processors == "apart":
             apart.put(found.values(), load.pid)
-        print(f"model: {asked.model}; processors: {asked.processors}", flush=True)
+        print(f"model: {asked.model}; processors: {asked.processors}; engines wait {asked.engine_waits}", flush=True)
         print("ratios: more than 1 is better than the other side\n", flush=True)
         print(rest(found), flush=True)
         measure(asked, load, found)
