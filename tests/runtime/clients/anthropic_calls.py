@@ -8,6 +8,8 @@ from typing import Any
 import anthropic
 
 SAID: list[Any] = [{"role": "user", "content": "What is the capital of France?"}]
+GREEDY = {"temperature": 0}
+"""Which the API still has, and newer versions of the client have not."""
 TOOL: dict[str, Any] = {
     "name": "weather",
     "description": "The weather in a city.",
@@ -64,7 +66,7 @@ def streamed(one: anthropic.Anthropic, **more: Any) -> dict[str, Any]:
 
 def answers(url: str) -> dict[str, Any]:
     """Of a real model."""
-    common: dict[str, Any] = {"model": "one", "messages": SAID, "max_tokens": 20, "temperature": 0}
+    common: dict[str, Any] = {"model": "one", "messages": SAID, "max_tokens": 20, "extra_body": GREEDY}
     with client(url) as one:
         whole = one.messages.create(
             **common, metadata={"user_id": "u1"}, service_tier="standard_only", stop_sequences=["\n\n"]
@@ -82,7 +84,7 @@ def answers(url: str) -> dict[str, Any]:
             "reason": whole.stop_reason,
             "input": whole.usage.input_tokens,
             "count": one.messages.count_tokens(model="one", messages=SAID).input_tokens,
-            "stream": streamed(one, temperature=0),
+            "stream": streamed(one, extra_body=GREEDY),
             "beta": beta.content[0].text,
             "call": [block.input for block in called.content if block.type == "tool_use"],
             "called": called.stop_reason,
