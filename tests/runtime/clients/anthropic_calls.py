@@ -74,7 +74,8 @@ def answers(url: str) -> dict[str, Any]:
         called = one.messages.create(
             model="one",
             messages=[{"role": "user", "content": "What is the weather in Paris?"}],
-            max_tokens=60,
+            max_tokens=200,
+            extra_body=GREEDY,
             tools=[TOOL],
             tool_choice={"type": "tool", "name": "weather"},
         )
