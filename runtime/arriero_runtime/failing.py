@@ -1,9 +1,14 @@
 """A start that cannot go on, as an exception that carries the failure to report."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from arriero_api.contract import Failure, Phase
 from arriero_runtime import hiding, wording
+
+CORRECT_URI: Final = "Correct spec.model.uri."
+"""The remedy for what is not there, where nothing is hidden from those without credentials, as a hub's repositories
+are."""
 
 
 class StartError(Exception):

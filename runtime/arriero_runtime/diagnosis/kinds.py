@@ -213,7 +213,10 @@ KINDS: Final[tuple[Kind, ...]] = (
         frames=r"config",
     ),
     _kind(
-        "ModelNotFound", r"HFValidationError: Repo id must be .*?'(?P<folder>/[^']*)'", "There is no folder {folder}"
+        "ModelNotFound",
+        r"HFValidationError: Repo id must be .*?'(?P<folder>/[^']*)'",
+        "There is no folder {folder}",
+        remedy="Correct spec.model.uri, or the one of spec.engine.args that names it.",
     ),
     _kind(
         "WeightsInvalid",

@@ -12,6 +12,8 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
+HOSTED_TOOLS: Final = "hosted tools"
+"""Honoured by an engine that was started with servers of tools, which it calls itself."""
 STRAIGHT: Final = "arriero.straight"
 """In a request's scope: the server's own `Send`. Behind a stream's head an application may use it in place of the one
 that it was called with, around which its parts may have put theirs."""
@@ -107,7 +109,7 @@ class Engine(Protocol):
 
     @property
     def honoured(self) -> frozenset[str]:
-        """Parameters of requests that work only with certain flags, and do so here."""
+        """Parameters of requests that work only with certain flags, and do so here; and HOSTED_TOOLS."""
 
     @property
     def lora(self) -> LoraCapacity | None:

@@ -1,4 +1,7 @@
-"""Errors in the form of the OpenAI API: {"error": {message, type, param, code}}. `code` is the HTTP status."""
+"""Errors in the form of the OpenAI API: {"error": {message, type, param, code}}. `code` is the HTTP status.
+
+Other APIs have theirs as voices.
+"""
 
 import json
 from collections.abc import Callable, Mapping
@@ -7,6 +10,7 @@ from typing import Final
 
 from arriero_runtime import wording
 from arriero_runtime.engine.protocol import Send
+from arriero_runtime.server import error_types
 
 RETRY_SECONDS: Final = 5
 INVALID: Final = "invalid_request_error"
@@ -69,7 +73,13 @@ _ERROR: Final = "error"
 
 def _message(refusal: Refusal) -> str:
     """As Anthropic's API has it."""
-    return json.dumps({"type": "error", "error": {"type": refusal.kind, "message": refusal.message}})
+    kind = error_types.of_messages(refusal.status)
+    return json.dumps({"type": "error", "error": {"type": kind, "message": refusal.message}}, ensure_ascii=False)
+
+
+def _cohere(refusal: Refusal) -> str:
+    """As Cohere's API has it, whose routes other clients know too: they find the form of OpenAI's beside it."""
+    return json.dumps({"message": refusal.message, **json.loads(refusal.body)}, ensure_ascii=False)
 
 
 def _response(refusal: Refusal) -> str:
@@ -80,6 +90,7 @@ def _response(refusal: Refusal) -> str:
 
 MESSAGES: Final = Voice(_message, _message, name=_ERROR)
 RESPONSES: Final = Voice(OPENAI.body, _response, name=_ERROR)
+COHERE: Final = Voice(_cohere, _cohere)
 
 
 async def reply(send: Send, status: int, body: str, headers: Mapping[str, str] | None = None) -> None:
@@ -114,7 +125,7 @@ def wrong_method(path: str, allowed: frozenset[str]) -> Refusal:
 
 def unknown_key() -> Refusal:
     """Without a key, or with one that is none."""
-    words = "This model needs an API key: send it as the header 'Authorization: Bearer KEY'."
+    words = "This model needs an API key: send it as the header 'Authorization: Bearer KEY' or 'x-api-key: KEY'."
     return Refusal(401, UNKNOWN_KEY, words, {"www-authenticate": "Bearer"})
 
 

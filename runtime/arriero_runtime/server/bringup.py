@@ -56,7 +56,7 @@ class BringUp:
             folder = await self._withdrawal.result(self._prepare(model, foretaste))
         finally:
             foretaste.close()
-        self.life.enter(Phase.LOADING, "starting the engine")
+        self.life.progress("starting the engine")
         if compiled is not None:
             await self._withdrawal.result(asyncio.to_thread(compiled.fill))
         engine = self.engine = await self._load(folder, model)
@@ -113,8 +113,9 @@ class BringUp:
             await apart(_collect)
 
     async def _prepare(self, model: Model, foretaste: Foretaste) -> Path:
-        """The model's folder. The engine's arguments are checked meanwhile, as that takes long, and then the model's
-        configuration, as far as it is there before the weights. Whichever finds a fault first ends the start."""
+        """The model's folder, in the phase Loading. The engine's arguments are checked meanwhile, as that takes long,
+        and then the model's configuration, as far as it is there before the weights. Whichever finds a fault first ends
+        the start."""
         folder, _ = await together(self._folder(model, foretaste), self._check(model, foretaste))
         return folder
 
@@ -144,7 +145,8 @@ class BringUp:
         folder = await resolved.fetch(report, foretaste.look)
         foretaste.nothing_more()
         await asyncio.to_thread(whole.check, folder, self.loader.flags, pooling=model.pooling)
-        self._progress("all files are there; the engine checks its arguments", 100)
+        # Nothing is looked for or fetched from here on, however long the check takes.
+        self.life.enter(Phase.LOADING, "all files are there; the engine checks its arguments")
         return folder
 
     async def _check(self, model: Model, foretaste: Foretaste) -> None:

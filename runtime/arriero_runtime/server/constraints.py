@@ -42,9 +42,12 @@ def _is_bound(form: Any) -> bool:
 
 def _has_bound_tools(tools: Any, choice: Any) -> bool:
     """A call is forced, or one that comes by itself is to keep to its tool's schema."""
-    if not isinstance(tools, list) or choice == "none":
+    kind = choice.get("type") if isinstance(choice, dict) else choice
+    if not isinstance(tools, list) or kind == "none":
         return False
-    return isinstance(choice, dict) or choice == "required" or any(map(_is_strict, tools))
+    # Anthropic's API has objects for all choices, also for the free one.
+    forced = kind == "required" or (isinstance(choice, dict) and kind != "auto")
+    return forced or any(map(_is_strict, tools))
 
 
 def _is_strict(tool: Any) -> bool:

@@ -24,7 +24,7 @@ from arriero_runtime.server.document import Document
 from arriero_runtime.server.exchange import Exchange
 from arriero_runtime.server.gate import Gate
 from arriero_runtime.server.plain import Plain
-from arriero_runtime.server.routes import Kind, Methods, Route
+from arriero_runtime.server.routes import Kind, Methods, Route, voice_of
 from arriero_runtime.server.screen import Screen
 from arriero_runtime.server.told import Told
 
@@ -129,13 +129,13 @@ class Dispatcher:
     async def _respond(self, methods: Methods, scope: Scope, receive: Receive, status: Status) -> None:
         send, method, path = status.send, scope["method"], scope["path"]
         route = methods.get(method)
-        voice = route.voice if route else answers.OPENAI
+        voice = route.voice if route else voice_of(path)
         if refusal := self.gate.refusal(scope):
             await refusal.send(send, voice)
         elif not methods:
-            await answers.not_found(method, path).send(send)
+            await answers.not_found(method, path).send(send, voice)
         elif route is None:
-            await answers.wrong_method(path, frozenset(methods)).send(send)
+            await answers.wrong_method(path, frozenset(methods)).send(send, voice)
         elif refusal := self.gate.wrong_body(scope, route):
             await refusal.send(send, voice)
         else:

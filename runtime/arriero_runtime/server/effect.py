@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from arriero_runtime.server.fields import HINTS, INSTEAD, ONLY, TAKEN, UNLESS
+from arriero_runtime.server import within
+from arriero_runtime.server.fields import INSTEAD, TAKEN, UNLESS, hints, only
 
 
 def fault(path: str, request: Mapping[str, Any], honoured: frozenset[str]) -> tuple[str, str] | None:
@@ -12,20 +13,21 @@ def fault(path: str, request: Mapping[str, Any], honoured: frozenset[str]) -> tu
     taken = TAKEN.get(path)
     if taken is None:
         return None
+    idle = only(path)
     for name, value in request.items():
         if name in UNLESS and name in taken:
             nothing, needs = UNLESS[name]
             if name not in honoured and value is not None and value not in nothing:
                 return name, f"would have no effect: it needs {needs}"
-        elif name not in taken and name not in HINTS and value is not None and value not in ONLY.get(name, ()):
+        elif name not in taken and name not in hints(path) and value is not None and value not in idle.get(name, ()):
             return name, _why(path, name)
-    return _needs_another(request)
+    return within.fault(path, request, honoured) or _needs_another(request)
 
 
 def _why(path: str, name: str) -> str:
     if instead := INSTEAD.get(path, {}).get(name):
         return f"is not supported and would have no effect; use {instead} in its place"
-    return "is not supported with this value and would have no effect" if name in ONLY else "is not known"
+    return "is not supported with this value and would have no effect" if name in only(path) else "is not known"
 
 
 def _needs_another(request: Mapping[str, Any]) -> tuple[str, str] | None:

@@ -1,4 +1,4 @@
-"""The parameters that each route of the OpenAI API takes, and those that would be without effect.
+"""The parameters that each route takes, and those that would be without effect; other APIs than OpenAI's: `dialects`.
 
 A parameter that is not here is refused, as OpenAI's own API does it: a client that misspells one, or asks for what this
 server does not do, is told. `tests/runtime/openai/vllm_lists.json` records the engine's own lists.
@@ -7,6 +7,7 @@ server does not do, is told. `tests/runtime/openai/vllm_lists.json` records the 
 from collections.abc import Mapping
 from typing import Any, Final
 
+from arriero_runtime.server import dialects
 from arriero_runtime.server.routes import CHAT, COMPLETIONS, DETOKENIZE, EMBEDDINGS, RESPONSES, TOKENIZE
 
 
@@ -55,7 +56,7 @@ TAKEN: Final[Mapping[str, frozenset[str]]] = {
     RESPONSES: _MODEL
     | _TRACE
     | _names(
-        """input instructions max_output_tokens max_tool_calls logit_bias parallel_tool_calls reasoning
+        """input instructions max_output_tokens logit_bias parallel_tool_calls reasoning
         include_reasoning include stream stream_options temperature text tool_choice tools top_logprobs top_p top_k
     min_p truncation skip_special_tokens include_stop_str_in_output presence_penalty frequency_penalty watermarking
         media_io_kwargs mm_processor_kwargs cache_salt structured_outputs repetition_penalty seed stop stop_token_ids
@@ -67,6 +68,7 @@ TAKEN: Final[Mapping[str, frozenset[str]]] = {
     **dict.fromkeys(("/score", "/v1/score", "/rerank", "/v1/rerank", "/v2/rerank"), _SCORED),
     TOKENIZE: _MODEL | _TEMPLATE - {"documents"} | {"prompt", "add_special_tokens", "return_token_strs"},
     DETOKENIZE: _MODEL | {"tokens"},
+    **dialects.TAKEN,
 }
 """Path → parameters that have an effect, or that only name a request. Other paths are not looked at."""
 
@@ -79,6 +81,10 @@ ONLY: Final[Mapping[str, tuple[Any, ...]]] = {
     "service_tier": ("auto", "default"),
     "store": (False,),
     "background": (False,),
+    "background_options": (),
+    "max_tool_calls": (),
+    "context_management": ([],),
+    "access_programs": (),
     "modalities": (["text"],),
     "moderation": (None,),
     "verbosity": ("medium",),
@@ -134,5 +140,16 @@ INSTEAD: Final[Mapping[str, Mapping[str, str]]] = {
         "max_tokens": '"max_output_tokens"',
         "max_completion_tokens": '"max_output_tokens"',
     },
+    **dialects.INSTEAD,
 }
 """Path → parameter that clients of other servers or of older ones send → what to use in its place."""
+
+
+def hints(path: str) -> frozenset[str]:
+    """What a route takes without an effect, as its API asks for none."""
+    return dialects.HINTS.get(path, HINTS)
+
+
+def only(path: str) -> Mapping[str, tuple[Any, ...]]:
+    """What a route takes only with values that ask for nothing."""
+    return dialects.ONLY.get(path, ONLY)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from arriero_runtime.checkpoint import context
 from arriero_runtime.sources.files import is_weights
-from arriero_runtime.sources.transfer import PIECE
+from arriero_runtime.sources.inside import PIECE
 
 
 class Foretaste:

@@ -9,6 +9,8 @@ from typing import Final
 
 Headers = Iterable[tuple[bytes, bytes]]
 
+_BEARER: Final = b"authorization"
+_PLAIN: Final = b"x-api-key"
 _SCHEME: Final = b"bearer "
 _MAX_BYTES: Final = 64 * 1024
 log = logging.getLogger(__name__)
@@ -64,11 +66,16 @@ class Keys:
 
 def without_key(headers: Headers) -> list[tuple[bytes, bytes]]:
     """What may go on to the engine, which logs what it is given."""
-    return [pair for pair in headers if pair[0] != b"authorization"]
+    return [pair for pair in headers if pair[0] not in (_BEARER, _PLAIN)]
 
 
 def _given(headers: Headers) -> bytes:
-    found = [value for name, value in headers if name == b"authorization"]
+    """Clients of Anthropic's API send a key as it is; one that sends both means the other for somebody else."""
+    given = list(headers)
+    found = [value for name, value in given if name == _BEARER]
+    if not found:
+        plain = [value for name, value in given if name == _PLAIN]
+        return plain[0].strip() if len(plain) == 1 else b""
     if len(found) != 1 or found[0][: len(_SCHEME)].lower() != _SCHEME:
         return b""
     return found[0][len(_SCHEME) :].strip()

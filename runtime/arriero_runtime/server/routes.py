@@ -23,6 +23,9 @@ MODELS: Final = "/v1/models"
 MESSAGES: Final = "/v1/messages"
 """Of another API, whose errors have a form of their own."""
 COUNT_TOKENS: Final = f"{MESSAGES}/count_tokens"
+EMBED: Final = "/v2/embed"
+"""As Cohere has it."""
+_COHERE: Final = "/v2/"
 TOKENIZE: Final = "/tokenize"
 DETOKENIZE: Final = "/detokenize"
 INFERENCE: Final = "/v1/inference"
@@ -55,7 +58,7 @@ ROUTES: Final[dict[str, dict[str, Kind]]] = {
     COMPLETIONS: {"POST": Kind.WORK},
     RESPONSES: {"POST": Kind.WORK},
     EMBEDDINGS: {"POST": Kind.WORK},
-    "/v2/embed": {"POST": Kind.WORK},
+    EMBED: {"POST": Kind.WORK},
     "/pooling": {"POST": Kind.WORK},
     "/classify": {"POST": Kind.WORK},
     "/score": {"POST": Kind.WORK},
@@ -99,16 +102,19 @@ class Route:
 Methods = dict[str, Route]
 
 
-def _voice(path: str) -> Voice:
+def voice_of(path: str) -> Voice:
+    """How errors are told there, also where there is no route."""
     if path == RESPONSES:
         return answers.RESPONSES
-    return answers.MESSAGES if path.startswith(MESSAGES) else answers.OPENAI
+    if path.startswith(_COHERE):
+        return answers.COHERE
+    return answers.MESSAGES if path == MESSAGES or path.startswith(f"{MESSAGES}/") else answers.OPENAI
 
 
 _OWN: Final = (Kind.HEALTH, Kind.DOCUMENT)
 """What needs nothing of the engine's application."""
 PLAIN: Final[dict[str, Methods]] = {
-    path: {method: Route(kind, "" if kind in _OWN else path, voice=_voice(path)) for method, kind in methods.items()}
+    path: {method: Route(kind, "" if kind in _OWN else path, voice=voice_of(path)) for method, kind in methods.items()}
     for path, methods in ROUTES.items()
 }
 """Path → method → route, for what the engine's application answers alone."""

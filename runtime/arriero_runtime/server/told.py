@@ -5,27 +5,52 @@ import ast
 import json
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from arriero_runtime.engine.protocol import STRAIGHT, AsgiApp, Message, Receive, Scope, Send
 from arriero_runtime.server import answers, constraints
-from arriero_runtime.server.answers import INVALID, Refusal, kind_of
-from arriero_runtime.server.routes import MESSAGES
+from arriero_runtime.server.answers import INVALID, Refusal, Voice, kind_of
+from arriero_runtime.server.routes import voice_of
 
-_ERROR_EVENT: Final = b'data: {"error"'
-_NAMED_ERROR: Final = b"event: error\n"
-_SAYS_NOTHING: Final = b'"delta":{"role":"assistant","content":""}'
-"""In the first event of a chat's stream. The application sends it when the engine has told of the request for the first
-time, be it that it failed; what the engine told follows at once."""
 _UNREADABLE: Final = "There was an error parsing the body"
 _INTERNAL: Final = "Internal server error"
 """The application's words for a request that the engine gave up: with a form for the answer, on its account."""
+_GAVE_UP: Final = json.dumps({"error": {"message": _INTERNAL}}).encode()
 _DETAIL: Final = re.compile(r"^  (\{.*\})$", re.MULTILINE)
 _OF_THE_BODY: Final = frozenset(
     {b"content-type", b"content-length", b"content-encoding", b"content-language", b"etag", b"transfer-encoding"}
 )
 """Headers of an answer that another body has not got."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How one API's streams tell of errors: an event that begins with `error`, in the words of `voice`. `first` is in
+    the first event, which says nothing: the application sends it when the engine has told of the request for the first
+    time, be it that it failed; what the engine told follows at once.
+
+    `theirs`: what the application says in such an event is of its own trouble to read what the engine told.
+    """
+
+    voice: Voice
+    error: bytes = b'data: {"error"'
+    first: bytes = b'"delta":{"role":"assistant","content":""}'
+    theirs: bool = False
+
+    def event(self, refusal: Refusal, rest: bytes) -> bytes:
+        """In place of an event of an error; `rest` came with it."""
+        if self.theirs:
+            return self.voice.last_words(refusal) + rest
+        return b"data: " + refusal.body.encode() + b"\n\n" + rest
+
+
+_MESSAGES: Final = _Form(answers.MESSAGES, b"event: error\n", b"event: message_start\n", theirs=True)
+
+
+def _form_of(path: str) -> _Form:
+    voice = voice_of(path)
+    return _MESSAGES if voice is answers.MESSAGES else _Form(voice)
 
 
 class Told:
@@ -40,27 +65,13 @@ class Told:
         if scope["method"] == "GET":
             await self._app(scope, receive, send)
             return
-        if scope["path"].startswith(MESSAGES):
-
-            def put_right(message: Message) -> Awaitable[None]:
-                return send(self._message(message))
-
-            await self._app({**scope, STRAIGHT: put_right}, receive, put_right)
-            return
-        answer = _Answer(receive, send, self._dead)
+        answer = _Answer(_form_of(scope["path"]), receive, send, self._dead)
         await self._app({**scope, STRAIGHT: answer.send}, answer.receive, answer.send)
-
-    def _message(self, message: Message) -> Message:
-        """The same, but for what the application says of an error in a stream of Anthropic's API: it tells of its own
-        trouble to read the engine's."""
-        if not message.get("body", b"").startswith(_NAMED_ERROR):
-            return message
-        refusal = answers.engine_gone() if self._dead() else Refusal(500, answers.OURS, _INTERNAL)
-        return {**message, "body": answers.MESSAGES.last_words(refusal)}
 
 
 class _Answer:
-    def __init__(self, receive: Receive, send: Send, dead: Callable[[], bool]) -> None:
+    def __init__(self, form: _Form, receive: Receive, send: Send, dead: Callable[[], bool]) -> None:
+        self._form = form
         self._receive = receive
         self._send = send
         self._dead = dead
@@ -80,7 +91,7 @@ class _Answer:
 
     def send(self, message: Message) -> Awaitable[None]:
         # For every token of every stream: what has begun well goes through as it is.
-        if self._through and not message.get("body", b"").startswith(_ERROR_EVENT):
+        if self._through and not message.get("body", b"").startswith(self._form.error):
             return self._send(message)
         return self._look_at(message)
 
@@ -99,15 +110,15 @@ class _Answer:
             if not message.get("more_body", False):
                 await self._refuse(self._head, self._put_right(self._head["status"], bytes(self._error)))
             return
-        if data.startswith(_ERROR_EVENT):
-            event, mark, rest = data.removeprefix(b"data: ").partition(b"\n\n")
-            refusal = self._put_right(500, event)
+        if data.startswith(self._form.error):
+            event, _, rest = data.partition(b"\n\n")
+            refusal = self._put_right(500, _GAVE_UP if self._form.theirs else event.removeprefix(b"data: "))
             if self._head is not None:
                 await self._refuse(self._head, refusal)
                 return
-            message = {**message, "body": b"data: " + refusal.body.encode() + mark + rest}
+            message = {**message, "body": self._form.event(refusal, rest)}
         elif self._head is not None:
-            if message.get("more_body", False) and (not data or (not self._first and _SAYS_NOTHING in data)):
+            if message.get("more_body", False) and (not data or (not self._first and self._form.first in data)):
                 self._first += data
                 return
             await self._send(self._head)
@@ -125,7 +136,7 @@ class _Answer:
             if name.lower() not in _OF_THE_BODY:
                 key, text = name.lower().decode("latin-1"), value.decode("latin-1")
                 kept[key] = f"{kept[key]}, {text}" if key in kept else text  # RFC 9110, section 5.3
-        await replace(refusal, headers={**kept, **refusal.headers}).send(self._send)
+        await replace(refusal, headers={**kept, **refusal.headers}).send(self._send, self._form.voice)
 
     def _put_right(self, status: int, body: bytes) -> Refusal:
         told = _told(body)

@@ -12,7 +12,7 @@ from typing import IO, Final
 
 from arriero_api.contract import Phase
 from arriero_runtime.failing import StartError, start_error
-from arriero_runtime.sources import space
+from arriero_runtime.sources import inside, space
 from arriero_runtime.sources.inside import stays_inside
 from arriero_runtime.sources.kinds import Kind
 
@@ -51,6 +51,8 @@ class Unpack:
             root = _root(paths, self.kind)
             names = {str(path.relative_to(root)): path for path in paths if path.is_relative_to(root)}
             chosen = self.kind.chosen(names, f"The archive {self.shown}")
+            if fault := inside.fault([self.name, *chosen]):
+                raise start_error("ModelIncomplete", f"The archive {self.shown} holds {fault}.", Phase.DOWNLOADING)
             wanted = {names[name]: folder / name for name in chosen}
             space.keep_more(folder, sum(paths[path] for path in wanted))
             for member in _members(archive, wanted):

@@ -13,10 +13,11 @@ from arriero_api.contract import Phase
 from arriero_runtime.failing import StartError
 from arriero_runtime.sources import disk, space
 from arriero_runtime.sources.files import is_weights
+from arriero_runtime.sources.inside import PIECE
 from arriero_runtime.sources.locking import alone
 from arriero_runtime.sources.meter import Meter, Report
 from arriero_runtime.sources.remote import Remote
-from arriero_runtime.sources.transfer import PIECE, Stopped, Transfer
+from arriero_runtime.sources.transfer import Stopped, Transfer
 
 __all__ = ["Look", "Report", "fetch", "folder", "look_at_nothing"]
 

@@ -5,9 +5,10 @@ from typing import Final
 
 from arriero_api.contract import Phase
 from arriero_api.uris import OCI, PVC, ModelUri
-from arriero_runtime.failing import start_error
+from arriero_runtime.failing import CORRECT_URI, start_error
 from arriero_runtime.sources import files
 
+_READABLE: Final = "Give the files to user or group 65532, or make them readable for all."
 _INSIDE: Final = ("", "models", "model")
 """Where images that hold a model have it: at their root, or as usual in one of these folders."""
 
@@ -21,14 +22,15 @@ def find(uri: ModelUri, claim_dir: Path) -> Path:
     shown = f"/{uri.path}" if uri.scheme == PVC else uri.path
     try:
         if not folder.is_dir():
-            raise start_error("ModelNotFound", f"{where} has no folder {shown}.", Phase.RESOLVING)
+            words = f"{where} has no folder {shown}."
+            raise start_error("ModelNotFound", words, Phase.RESOLVING, remedy=CORRECT_URI)
         names = [path.name for path in folder.iterdir()]
     except OSError as error:
         raise start_error(
             "ModelNotFound",
             f"{where}: the folder {shown} cannot be read: {error.strerror}.",
             Phase.RESOLVING,
-            remedy="Give the files to user or group 65532, or make them readable for all.",
+            remedy=_READABLE,
         ) from error
     if missing := files.lacks(names):
         raise start_error("ModelIncomplete", f"The folder {shown} of {uri} lacks {missing}.", Phase.RESOLVING)
@@ -43,7 +45,7 @@ def _in_image(uri: ModelUri, mount: Path) -> Path:
                 return folder
         except OSError as error:
             words = f"The image {uri.location} cannot be read: {error.strerror}."
-            raise start_error("ModelNotFound", words, Phase.RESOLVING) from error
+            raise start_error("ModelNotFound", words, Phase.RESOLVING, remedy=_READABLE) from error
     places = ", ".join(f"/{name}" for name in _INSIDE)
     words = f"The image {uri.location} has no model (config.json and *.safetensors) in any of {places}."
     raise start_error(

@@ -23,7 +23,7 @@ from httpx2 import (
 )
 
 from arriero_api.contract import Phase
-from arriero_runtime.failing import StartError, start_error
+from arriero_runtime.failing import CORRECT_URI, StartError, start_error
 
 _QUERY: Final = re.compile(r"\?[^\s'\"]*")
 _CREDENTIALS: Final = re.compile(r"//[^/\s@]*@|hf_[A-Za-z0-9]{8,}|(Bearer|Basic) \S+")
@@ -65,7 +65,7 @@ def status(code: int, headers: Mapping[str, str], where: Where) -> StartError:
     if code == 403:
         return start_error("Unauthorized", f"{shown} refuses access to {what} (403).", phase)
     if code in (404, 410):
-        return start_error("ModelNotFound", f"{shown} does not have {what} ({code}).", phase)
+        return start_error("ModelNotFound", f"{shown} does not have {what} ({code}).", phase, remedy=CORRECT_URI)
     if code == 429 or (code == 503 and _wait(headers) is not None):
         return rate_limited(code, _wait(headers), where)
     reason = "SourceUnreachable" if phase is Phase.RESOLVING and code >= 500 else "DownloadFailed"

@@ -11,7 +11,7 @@ from huggingface_hub.errors import (
 )
 
 from arriero_api.contract import Phase
-from arriero_runtime.failing import StartError, start_error
+from arriero_runtime.failing import CORRECT_URI, StartError, start_error
 from arriero_runtime.sources import http_errors
 
 _INVALID: Final = "Invalid credentials in Authorization header"
@@ -23,7 +23,8 @@ def explain(error: Exception, repository: str, where: http_errors.Where, *, aske
         if isinstance(cause, HfHubHTTPError):
             return _answered(cause, repository, where, asked_as_somebody)
         if isinstance(cause, HFValidationError):
-            return start_error("ModelNotFound", f"{repository!r} is not the name of a repository.", where.phase)
+            words = f"{repository!r} is not the name of a repository."
+            return start_error("ModelNotFound", words, where.phase, remedy=CORRECT_URI)
     return http_errors.explain(error, where)
 
 

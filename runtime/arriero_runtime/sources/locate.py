@@ -10,7 +10,7 @@ from urllib.parse import quote
 from arriero_api import pod, uris
 from arriero_api.contract import Phase
 from arriero_api.uris import ModelUri
-from arriero_runtime.failing import StartError, start_error
+from arriero_runtime.failing import CORRECT_URI, StartError, start_error
 from arriero_runtime.sources import access, download, folders, hub, stores, web
 from arriero_runtime.sources.kinds import Kind
 from arriero_runtime.sources.remote import Remote, shelf_of
@@ -63,7 +63,7 @@ def parsed(uri: str) -> ModelUri:
     try:
         return uris.parse(uri)
     except uris.UriError as error:
-        raise start_error("ModelNotFound", f"{error}", Phase.RESOLVING) from error
+        raise start_error("ModelNotFound", f"{error}", Phase.RESOLVING, remedy=CORRECT_URI) from error
 
 
 def locate(wanted: Wanted, kind: Kind, claim_dir: Path = Path(pod.CLAIM_DIR)) -> Located:

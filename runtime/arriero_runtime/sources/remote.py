@@ -10,8 +10,8 @@ from typing import Final, Protocol
 from arriero_api.contract import Phase
 from arriero_api.uris import ModelUri
 from arriero_runtime.failing import StartError, start_error
+from arriero_runtime.sources import inside
 from arriero_runtime.sources.digests import Digest
-from arriero_runtime.sources.inside import stays_inside
 
 _LONGEST: Final = 120
 _SUMMED: Final = 16
@@ -47,8 +47,8 @@ class Remote:
     `place` is the folder below the cache folder, another one for other content. `commit` is empty where a source has
     none. `finish` is called with the folder when all files are there.
 
-    Raises StartError, ModelIncomplete, where a source names a file or a commit by which something would be written
-    elsewhere than in the model's own folder.
+    Raises StartError, ModelIncomplete, where a source names a file or a commit that cannot be written into the model's
+    own folder: one that leads elsewhere, one too long, a file in the place of another's folder.
     """
 
     what: str
@@ -60,9 +60,8 @@ class Remote:
     finish: Callable[[Path], None] | None = None
 
     def __post_init__(self) -> None:
-        names = [str(self.place), *(path for path, _ in self.files)]
-        if outside := [name for name in names if not stays_inside(name)]:
-            words = f"{self.source.shown} lists for {self.what} what would lie outside of its folder: {outside[0]!r}."
+        if fault := inside.fault([str(self.place)]) or inside.fault([path for path, _ in self.files]):
+            words = f"{self.source.shown} lists for {self.what} {fault}."
             raise start_error("ModelIncomplete", words, Phase.RESOLVING)
 
     @property

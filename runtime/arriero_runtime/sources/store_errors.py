@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from arriero_runtime.failing import StartError, start_error
+from arriero_runtime.failing import CORRECT_URI, StartError, start_error
 from arriero_runtime.sources import http_errors
 from arriero_runtime.sources.http_errors import Where
 
@@ -61,7 +61,8 @@ def _of_code(code: str, status: int, text: str, where: Where) -> StartError | No
         words = f"{where.shown} does not accept the credentials{named} for {where.what}."
         return start_error("CredentialsInvalid", words, where.phase)
     if code in _NOTHING_THERE:
-        return start_error("ModelNotFound", f"{where.shown} does not have {where.what}{named}.", where.phase)
+        words = f"{where.shown} does not have {where.what}{named}."
+        return start_error("ModelNotFound", words, where.phase, remedy=CORRECT_URI)
     if code in _BUSY or status == 429:
         return http_errors.rate_limited(status or 503, None, where)
     if _any(_CHANGED, text):

@@ -12,7 +12,7 @@ import obstore
 from arriero_api import uris
 from arriero_api.contract import Phase
 from arriero_api.uris import ModelUri
-from arriero_runtime.failing import StartError, start_error
+from arriero_runtime.failing import CORRECT_URI, StartError, start_error
 from arriero_runtime.sources import digests, store_errors
 from arriero_runtime.sources.access import Access
 from arriero_runtime.sources.access import shown as address
@@ -81,7 +81,7 @@ def look_up(uri: ModelUri, access: Access, kind: Kind) -> Remote:
         where = Where(what, _shown(uri, access), Phase.RESOLVING, access.proxied)
         raise store_errors.explain(error, where) from error
     if not listed:
-        raise start_error("ModelNotFound", f"There is nothing at {what}.", Phase.RESOLVING)
+        raise start_error("ModelNotFound", f"There is nothing at {what}.", Phase.RESOLVING, remedy=CORRECT_URI)
     try:
         known = _digests(source, listed)
     except Exception as error:

@@ -10,9 +10,9 @@ from typing import IO, Final
 from arriero_api.contract import Phase
 from arriero_runtime.failing import StartError, start_error
 from arriero_runtime.sources import disk
+from arriero_runtime.sources.inside import PIECE
 from arriero_runtime.sources.remote import Remote
 
-PIECE: Final = ".part"
 _PAUSES_SECONDS: Final = (0.5, 2.0)
 """Before another try, as long as nothing more comes; where something came, it goes on at once."""
 _PATIENCE_SECONDS: Final = 15

@@ -16,7 +16,7 @@ from httpx2 import Client, HTTPStatusError, codes
 
 from arriero_api.contract import Phase
 from arriero_api.uris import ModelUri
-from arriero_runtime.failing import StartError, start_error
+from arriero_runtime.failing import CORRECT_URI, StartError, start_error
 from arriero_runtime.sources import archives, code, connection, digests, http_errors
 from arriero_runtime.sources.access import Access
 from arriero_runtime.sources.connection import Way
@@ -128,7 +128,8 @@ def _folder(source: WebSource, kind: Kind, _: str) -> Remote:
             for name in names:
                 source.allow(client, name)
     if not found:
-        raise start_error("ModelNotFound", f"{source.shown} has no file of a model at {source.uri}.", Phase.RESOLVING)
+        words = f"{source.shown} has no file of a model at {source.uri}."
+        raise start_error("ModelNotFound", words, Phase.RESOLVING, remedy=CORRECT_URI)
     if absent := [name for name in known if name in names and name not in found]:
         words = f"{digests.SUMS} of {source.uri} lists {absent[0]}, which is not there."
         raise start_error("ModelIncomplete", words, Phase.RESOLVING)
@@ -141,7 +142,8 @@ def _archive(source: WebSource, kind: Kind, name: str) -> Remote:
         if head is None:
             source.allow(client, name)
     if head is None:
-        raise start_error("ModelNotFound", f"{source.shown} does not have {source.uri}.", Phase.RESOLVING)
+        words = f"{source.shown} does not have {source.uri}."
+        raise start_error("ModelNotFound", words, Phase.RESOLVING, remedy=CORRECT_URI)
     sums = source.text(f"{name}.sha256")
     told = sums.split()[0].lower() if sums and sums.split() else ""
     known = {name: Digest("sha256", told)} if len(told) == 64 else {}

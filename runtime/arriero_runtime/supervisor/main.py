@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from arriero_api import pod
 from arriero_api.contract import Failure, Phase, Shutdown
@@ -21,7 +22,7 @@ from arriero_runtime.supervisor.control import Control
 from arriero_runtime.supervisor.deadline import Deadline
 from arriero_runtime.supervisor.ending import End, describe, leave, meaning, oom_kills, out_of_memory
 from arriero_runtime.supervisor.log import Copy, Lines, Pump, write_fully
-from arriero_runtime.supervisor.memory import Memory, inputs_hash, restarts, wait_seconds
+from arriero_runtime.supervisor.memory import Memory, asked_seconds, inputs_hash, restarts, wait_seconds
 from arriero_runtime.supervisor.metrics import Sources, render
 from arriero_runtime.supervisor.settings import Settings
 from arriero_runtime.supervisor.signals import Signals
@@ -65,6 +66,14 @@ def _counts(shutdown: Shutdown | None) -> str:
     if shutdown is None:
         return "the server did not say how its requests ended"
     return f"{shutdown.completed} requests completed, {shutdown.aborted} aborted"
+
+
+def _until(failure: Failure, seconds: float) -> Failure:
+    """The failure, with the time of the next try."""
+    at = datetime.fromtimestamp(time.time() + seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return replace(
+        failure, message=f"{failure.message} The next try is at {at}.", details={**failure.details, "retryAt": at}
+    )
 
 
 class Container:
@@ -179,12 +188,16 @@ class Container:
         return replace(failure, phase=self._state.reached) if failure.phase is Phase.FAILED else failure
 
     def _wait_before_retry(self, failure: Failure, seen: int) -> None:
-        seconds = wait_seconds(seen, self._settings.first_wait, self._settings.longest_wait)
+        asked = asked_seconds(failure, self._settings.longest_asked)
+        seconds = max(asked, wait_seconds(seen, self._settings.first_wait, self._settings.longest_wait))
         if not seconds:
             return
         self._closing = None
+        if asked:
+            failure = self._state.failure = _until(failure, seconds)
         self._leave(failure)
-        self.say(f"a retry cannot mend this: the next one is in {seconds:.0f} s")
+        why = "the source asks to wait" if asked else "a retry cannot mend this"
+        self.say(f"{why}: the next one is in {seconds:.0f} s")
         deadline = time.monotonic() + seconds
         while not self._signals.stop_requested and (left := deadline - time.monotonic()) > 0:
             select.select([self._signals], [], [], left)

@@ -77,3 +77,10 @@ class Memory:
 def wait_seconds(seen: int, first: float, longest: float) -> float:
     """How long to wait before the container ends and is tried anew: nothing the first time, then doubling."""
     return 0.0 if seen < 1 else min(first * 2.0 ** min(seen - 1, 30), longest)
+
+
+def asked_seconds(failure: Failure, longest: float) -> float:
+    """How long the source of a failure asks to wait before it is asked again, as far as that is bearable; 0 where it
+    asks for nothing."""
+    asked = failure.details.get("retryAfterSeconds", 0)
+    return min(float(asked), longest) if isinstance(asked, int) and asked > 0 else 0.0

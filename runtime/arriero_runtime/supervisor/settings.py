@@ -54,6 +54,8 @@ class Settings:
     first_wait: float = 60.0
     longest_wait: float = 1800.0
     """A permanent failure that repeats is retried after the first wait, doubling up to the longest."""
+    longest_asked: float = 900.0
+    """A source that asks to wait is asked again after that time, or after this one where it asks for more."""
     pipe_bytes: int = 1024 * 1024
     log_bytes: int = 8 * 1024 * 1024
     parser_bytes: int = 4 * 1024 * 1024

@@ -59,5 +59,5 @@ def test_every_parameter_of_the_engine_is_taken_or_refused_by_name(record: dict[
     for path, taken in fields.TAKEN.items():
         if path in record["requests"]:
             names = set(record["requests"][path])
-            assert names - taken - set(fields.ONLY) - guided - fields.HINTS == set(), path
+            assert names - taken - set(fields.only(path)) - guided - fields.hints(path) == set(), path
             assert taken - names <= {"user", "request_id", "session_id", "stream_options"}, path

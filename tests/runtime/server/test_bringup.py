@@ -58,9 +58,9 @@ async def test_arguments_are_checked_while_the_weights_come(hub: Hub, options: S
     async with running(options, ready=False) as server:
         server.loader.checked.clear()
         await eventually_async(lambda: asked_for_weights(hub))
-        # Once all is there, the message says what is waited for, not how fast the last bytes came.
+        # Once all is there, phase and message say what is waited for, not how fast the last bytes came.
         await eventually_async(lambda: "the engine checks its arguments" in last_progress(server).message)
-        assert last_progress(server).percent == 100
+        assert (server.serving.life.phase, last_progress(server).percent) == (Phase.LOADING, None)
         assert server.loader.loaded is None
         server.loader.go.set()
         server.loader.checked.set()

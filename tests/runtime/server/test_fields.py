@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from arriero_runtime.server import fields, screen
+from arriero_runtime.server.routes import ROUTES, Kind
 
 CHAT = "/v1/chat/completions"
 
@@ -64,6 +65,62 @@ def test_hints_of_openai_clients_are_taken() -> None:
         assert fault(CHAT, **{name: "x"}) is None
 
 
+MESSAGES, COUNT, EMBED = "/v1/messages", "/v1/messages/count_tokens", "/v2/embed"
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "idle", "asking"),
+    [
+        (MESSAGES, "service_tier", "standard_only", "flex"),
+        (MESSAGES, "speed", "standard", "fast"),
+        (MESSAGES, "container", None, "c1"),
+        (MESSAGES, "context_management", {"edits": []}, {"edits": [{"type": "clear_thinking_20251015"}]}),
+        (COUNT, "mcp_servers", [], [{"type": "url", "url": "https://tools.test", "name": "a"}]),
+        (MESSAGES, "mm_payload", "tensors", "none"),
+        (MESSAGES, "vllm_xargs", {}, {"a": 1}),
+        (EMBED, "priority", 0, 3),
+        ("/v1/responses", "background", False, True),
+        ("/v1/responses", "conversation", None, "c1"),
+        ("/v1/responses", "prompt", None, {"id": "p1"}),
+        ("/v1/responses", "service_tier", "default", "flex"),
+        ("/v1/responses", "max_tool_calls", None, 2),
+    ],
+)
+def test_what_other_apis_have_and_this_server_does_not_is_refused_only_where_it_is_asked_for(
+    path: str, name: str, idle: Any, asking: Any
+) -> None:
+    assert fault(path, **{name: idle}) is None
+    found = fault(path, **{name: asking})
+    assert found is not None
+    assert (found["status"], found["param"]) == (400, name)
+
+
+@pytest.mark.parametrize("path", [MESSAGES, COUNT])
+def test_what_anthropic_defines_without_an_effect_on_the_answer_is_taken(path: str) -> None:
+    assert fault(path, metadata={"user_id": "u1"}, cache_control={"type": "ephemeral"}) is None
+
+
+def test_hints_of_one_api_are_unknown_to_the_others() -> None:
+    for path in (MESSAGES, COUNT, EMBED):
+        assert fault(path, safety_identifier="x") is not None, path
+    assert fault(EMBED, metadata={}) is not None
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "instead"),
+    [
+        (MESSAGES, "stop", "stop_sequences"),
+        (MESSAGES, "output_format", "output_config"),
+        (COUNT, "reasoning_effort", "output_config"),
+        (EMBED, "input", "texts"),
+    ],
+)
+def test_a_parameter_of_another_api_names_that_of_this_one(path: str, name: str, instead: str) -> None:
+    found = fault(path, **{name: "x"})
+    assert found is not None
+    assert f'"{instead}"' in found["message"]
+
+
 def test_a_name_of_any_length_is_told_in_short() -> None:
     found = fault(CHAT, **{"x" * 10_000: 1})
     assert found is not None
@@ -80,3 +137,7 @@ def test_a_body_in_another_encoding_is_refused(path: str, encoding: str) -> None
 
 def test_other_paths_are_not_looked_at() -> None:
     assert fault("/v1/inference/completion", anything=1) is None
+
+
+def test_every_route_that_reads_a_body_has_its_parameters() -> None:
+    assert {path for path, kinds in ROUTES.items() if Kind.WORK in kinds.values()} == set(fields.TAKEN)

@@ -11,7 +11,7 @@ import pytest
 from arriero_api.contract import Phase
 from arriero_runtime.engine.protocol import Receive, Scope, Send
 from arriero_runtime.messages import Failed
-from arriero_runtime.server.keys import Keys, KeysUnusable
+from arriero_runtime.server.keys import Keys, KeysUnusable, without_key
 from arriero_runtime.server.routes import OPEN
 from tests.runtime.server.harness import Running, error_of, options_for, running
 from tests.support.unreadable import no_more_files
@@ -63,6 +63,17 @@ def test_only_a_whole_key_as_a_bearer_token_is_let_in(file: Path) -> None:
         assert not asked(keys, wrong), wrong
     assert not asked(keys)
     assert not asked(keys, f"Bearer {KEY}", "Bearer other"), "which of two is meant is anybody's guess"
+
+
+def test_a_key_may_also_come_as_clients_of_anthropics_api_send_it(file: Path) -> None:
+    keys = Keys(file)
+    plain = (b"x-api-key", KEY.encode())
+    assert keys.admits([plain])
+    assert not keys.admits([(b"x-api-key", f"Bearer {KEY}".encode())])
+    assert not keys.admits([plain, (b"x-api-key", b"other")]), "which of two is meant is anybody's guess"
+    assert keys.admits([(b"x-api-key", b"other"), (b"authorization", f"Bearer {KEY}".encode())])
+    assert not keys.admits([plain, (b"authorization", b"Bearer other")])
+    assert without_key([plain, (b"authorization", b"x"), (b"accept", b"*/*")]) == [(b"accept", b"*/*")]
 
 
 @pytest.mark.parametrize("given", [f"Bearer {KEY}", "Bearer other", "Bearer sk", "Basic x", ""])

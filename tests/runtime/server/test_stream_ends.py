@@ -73,8 +73,8 @@ def asking(server: Running, path: str) -> "asyncio.Task[httpx.Response]":
     return asyncio.ensure_future(server.client.post(path, json={"model": "one", "stream": True}))
 
 
-def error_of(answer: httpx.Response, path: str) -> dict[str, Any]:
-    """The error that the stream ends with, as its API has it."""
+def error_of(answer: httpx.Response, path: str, messages: str = "api_error") -> dict[str, Any]:
+    """The error that the stream ends with, as its API has it; `messages` is its type where that is Anthropic's."""
     assert answer.status_code == 200
     first, last, rest = answer.text.split("\n\n")
     plain = path.removeprefix("/v1/openai")
@@ -86,7 +86,7 @@ def error_of(answer: httpx.Response, path: str) -> dict[str, Any]:
     if plain == RESPONSES:
         assert (found["message"], found["code"]) == (found["error"]["message"], "server_error")
     error: dict[str, Any] = found["error"]
-    assert error["type"] == "server_error"
+    assert error["type"] == (messages if plain == MESSAGES else "server_error")
     return error
 
 
@@ -95,7 +95,7 @@ async def test_an_answer_that_a_drain_cuts_off_is_never_told_as_complete(server:
     answer = asking(server, path)
     await server.engine.started.wait()
     server.serving.stop()
-    assert "drainSeconds is over" in error_of(await answer, path)["message"]
+    assert "drainSeconds is over" in error_of(await answer, path, "overloaded_error")["message"]
     assert server.engine.disconnects == 1
 
 
@@ -103,7 +103,7 @@ async def test_an_answer_that_a_drain_cuts_off_is_never_told_as_complete(server:
 async def test_a_request_over_its_time_ends_with_an_error(tmp_path: Path, path: str) -> None:
     options = options_for(tmp_path, ["--request-timeout-seconds", "1"])
     async with running(options, engine=Speaks()) as server:
-        assert "requestTimeoutSeconds" in error_of(await asking(server, path), path)["message"]
+        assert "requestTimeoutSeconds" in error_of(await asking(server, path), path, "timeout_error")["message"]
         await eventually_async(lambda: server.engine.disconnects == 1)
 
 
@@ -121,7 +121,7 @@ async def test_the_death_of_the_engine_is_told(server: Running, path: str) -> No
     answer = asking(server, path)
     await server.engine.started.wait()
     server.engine.errored = True
-    assert "engine has failed" in error_of(await answer, path)["message"]
+    assert "engine has failed" in error_of(await answer, path, "overloaded_error")["message"]
     assert await server.exit_code() == 1
 
 

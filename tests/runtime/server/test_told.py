@@ -169,16 +169,93 @@ async def test_an_error_keeps_the_headers_that_the_application_gave_its_answer(s
     assert sorted(head["headers"]) == sorted(wanted if stream else [*wanted, (b"retry-after", b"5")])
 
 
+TROUBLE = {"type": "error", "error": {"type": "internal_error", "message": "1 validation error for Chunk"}}
+TROUBLE_EVENT = f"event: error\ndata: {json.dumps(TROUBLE)}\n\n".encode()
+START = b"event: message_start\ndata: {}\n\n"
+DELTA = b"event: content_block_delta\ndata: {}\n\n"
+
+
+def message_error(body: bytes) -> tuple[str, str]:
+    """Type and message of an error of Anthropic's API."""
+    found = json.loads(body)
+    assert (set(found), found["type"]) == ({"type", "error"}, "error")
+    return found["error"]["type"], found["error"]["message"]
+
+
 @pytest.mark.parametrize("straight", [False, True])
-@pytest.mark.parametrize(("dead", "words"), [(False, "Internal server error"), (True, "engine has failed")])
+@pytest.mark.parametrize(
+    ("dead", "kind", "words"),
+    [(False, "api_error", "Internal server error"), (True, "overloaded_error", "engine has failed")],
+)
 async def test_an_error_in_a_stream_of_messages_is_no_word_of_the_applications_own_trouble(
-    dead: bool, words: str, straight: bool
+    dead: bool, kind: str, words: str, straight: bool
 ) -> None:
-    trouble = {"type": "error", "error": {"type": "internal_error", "message": "1 validation error for Chunk"}}
-    event = f"event: error\ndata: {json.dumps(trouble)}\n\n".encode()
-    begun = b"event: message_start\ndata: {}\n\n"
-    code, got = await told(begun, event, b"", headers=STREAM, dead=dead, path="/v1/messages", straight=straight)
-    name, _, data = got.removeprefix(begun).decode().removesuffix("\n\n").partition("\ndata: ")
+    begun = (START, DELTA)
+    code, got = await told(
+        *begun, TROUBLE_EVENT, b"", headers=STREAM, dead=dead, path="/v1/messages", straight=straight
+    )
+    name, _, data = got.removeprefix(b"".join(begun)).decode().removesuffix("\n\n").partition("\ndata: ")
     assert (code, name) == (200, "event: error")
-    assert json.loads(data)["error"]["type"] == "server_error"
-    assert words in json.loads(data)["error"]["message"]
+    found, message = message_error(data.encode())
+    assert found == kind
+    assert words in message
+
+
+@pytest.mark.parametrize(
+    ("dead", "request_", "status", "kind"),
+    [
+        (False, {}, 500, "api_error"),
+        (True, {}, 503, "overloaded_error"),
+        (False, {"output_config": {"format": {"type": "json_schema"}}}, 400, "invalid_request_error"),
+        (False, {"tools": [{"name": "f"}], "tool_choice": {"type": "any"}}, 400, "invalid_request_error"),
+        (False, {"tools": [{"name": "f"}], "tool_choice": {"type": "auto"}}, 500, "api_error"),
+        (False, {"tools": [{"name": "f", "strict": True}], "tool_choice": {"type": "none"}}, 500, "api_error"),
+    ],
+)
+@pytest.mark.parametrize("stream", [False, True])
+async def test_messages_that_fail_before_they_have_begun_have_the_status_and_type_of_their_error(
+    dead: bool, request_: dict[str, Any], status: int, kind: str, stream: bool
+) -> None:
+    internal = {"type": "error", "error": {"type": "InternalServerError", "message": "Internal server error"}}
+    pieces = (START, TROUBLE_EVENT, b"") if stream else (json.dumps(internal).encode(),)
+    more: dict[str, Any] = {"status": 200, "headers": STREAM} if stream else {"status": 500}
+    request = json.dumps(request_).encode()
+    code, got = await told(*pieces, **more, request=request, dead=dead, path="/v1/messages")
+    assert (code, message_error(got)[0]) == (status, kind)
+
+
+@pytest.mark.parametrize("path", ["/v1/messages", "/v1/messages/count_tokens"])
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (400, "invalid_request_error"),
+        (404, "not_found_error"),
+        (413, "request_too_large"),
+        (422, "invalid_request_error"),
+        (429, "rate_limit_error"),
+        (500, "api_error"),
+        (501, "api_error"),
+        (503, "overloaded_error"),
+        (504, "timeout_error"),
+    ],
+)
+async def test_the_applications_errors_have_the_form_and_types_of_anthropics_api(
+    path: str, status: int, kind: str
+) -> None:
+    openai = {"error": {"message": "x", "type": "Bad Request", "param": "body.a", "code": status}}
+    own = {"type": "error", "error": {"type": "BadRequestError", "message": "x"}}
+    for body in (openai, own):
+        code, got = await told(json.dumps(body).encode(), status=status, path=path)
+        assert (code, message_error(got)) == (status, (kind, "x"))
+
+
+async def test_a_good_stream_of_messages_passes_with_its_beginning() -> None:
+    for pieces in ((START, DELTA, b""), (START, b""), (START + DELTA,), (START, START, b"")):
+        assert await told(*pieces, headers=STREAM, path="/v1/messages") == (200, b"".join(pieces))
+
+
+@pytest.mark.parametrize("path", ["/v2/embed", "/v2/rerank"])
+async def test_errors_of_coheres_routes_have_their_message_where_its_clients_look(path: str) -> None:
+    body = json.dumps({"error": {"message": "x", "type": "Bad Request", "param": "body.a", "code": 400}}).encode()
+    code, got = await told(body, status=400, path=path)
+    assert (code, json.loads(got)["message"], error(got)["message"]) == (400, "x", "x")

@@ -60,6 +60,13 @@ def test_a_folder_of_a_claim_is_used_in_place(tmp_path: Path) -> None:
     assert folders.find(uris.parse("pvc://claim/model"), tmp_path) == tmp_path / "model"
 
 
+@pytest.mark.parametrize("uri", ["pvc://claim/none", "file:///none", "hf://not/a/name", "nonsense"])
+async def test_where_nothing_can_be_hidden_no_private_repository_is_talked_of(uri: str, tmp_path: Path) -> None:
+    with pytest.raises(StartError) as caught:
+        await obtain.resolve(obtain.Wanted(uri, "", "", tmp_path), tmp_path)
+    assert (caught.value.failure.reason, caught.value.failure.remedy) == ("ModelNotFound", "Correct spec.model.uri.")
+
+
 @pytest.mark.parametrize(("uri", "reason"), [("pvc://claim/none", "ModelNotFound"), ("pvc://claim", "ModelIncomplete")])
 def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path, uri: str, reason: str) -> None:
     with pytest.raises(StartError) as caught:

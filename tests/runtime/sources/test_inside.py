@@ -2,6 +2,7 @@
 
 import json
 import threading
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,7 +12,7 @@ import pytest
 
 from arriero_runtime.failing import StartError
 from arriero_runtime.sources import obtain
-from arriero_runtime.sources.inside import stays_inside
+from arriero_runtime.sources.inside import fault, stays_inside
 from tests.runtime.sources.support import fetch, model, secret
 from tests.sources.web import web_server
 
@@ -73,6 +74,56 @@ async def test_a_hub_that_names_a_file_or_a_commit_elsewhere_is_refused(
     assert failure.reason == "ModelIncomplete"
     assert "outside of its folder" in failure.message
     assert not written(tmp_path)
+
+
+TOO_LONG = f"{'x' * 300}.json"
+CLASHES = [
+    ("config.json/x.json", "the file 'config.json', and 'config.json/x.json' as if it were a folder"),
+    ("config.json.part/x.json", "the file 'config.json', and 'config.json.part/x.json' as if it were a folder"),
+    (TOO_LONG, "a file whose name has 305 bytes, where 240 are allowed: 'xxx"),
+    (f"{'é' * 120}.json", "a file whose name has 245 bytes"),
+    (f"{'abc/' * 700}x.json", "a file whose path has 2106 bytes"),
+    ("\ud800.json", "a file whose name is no text: '\\ud800.json'"),
+]
+
+
+@pytest.mark.parametrize(("listed", "words"), CLASHES, ids=ascii)
+async def test_a_hub_that_names_what_no_disk_can_hold_is_blamed_with_the_file_and_not_the_volume(
+    listed: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with hostile_hub(COMMIT, listed) as address:
+        monkeypatch.setenv("HF_ENDPOINT", address)
+        with pytest.raises(StartError) as caught:
+            found = await obtain.resolve(obtain.Wanted("hf://a/b", "", "", tmp_path / "cache"))
+            await found.fetch(lambda *_: None)
+    failure = caught.value.failure
+    assert failure.reason == "ModelIncomplete"
+    assert failure.message.startswith(f"{address} lists for a/b at revision main {words}")
+    assert len(failure.message) < 500
+    assert not written(tmp_path)
+
+
+@pytest.mark.parametrize("extra", ["config.json/x.json", TOO_LONG, "tiny.zip/x.json"])
+async def test_an_archive_that_holds_what_no_disk_can_is_blamed_with_the_file(extra: str, tmp_path: Path) -> None:
+    for name in ("certificates", "site"):
+        (tmp_path / name).mkdir()
+    with web_server(tmp_path / "site", tmp_path / "certificates") as web:
+        trust = secret(tmp_path, "web", ca_crt=web.ca)
+        with zipfile.ZipFile(web.folder / "tiny.zip", "w") as archive:
+            for path in model(tmp_path / "packed").iterdir():
+                archive.write(path, path.name)
+            archive.writestr(extra, "{}")
+        with pytest.raises(StartError) as caught:
+            await fetch(tmp_path, f"https://{web.host}/tiny.zip", trust)
+    assert caught.value.failure.reason == "ModelIncomplete"
+    assert f"The archive https://{web.host}/tiny.zip holds" in caught.value.failure.message
+    assert extra[:40] in caught.value.failure.message
+
+
+@pytest.mark.parametrize(("name", "words"), CLASHES, ids=ascii)
+def test_names_that_no_disk_can_hold_beside_each_other_are_told(name: str, words: str) -> None:
+    assert fault(["config.json", name, "model.safetensors"]).startswith(words)
+    assert fault(["config.json", "1_Pooling/config.json", "config.json2/x.json"]) == ""
 
 
 @pytest.mark.parametrize("served", [True, False])

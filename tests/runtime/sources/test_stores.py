@@ -105,6 +105,7 @@ async def test_a_list_of_sums_in_the_folder_is_obeyed(server: Objects, keys: str
 async def test_what_is_not_there_is_named(keys: str, tmp_path: Path, uri: str, reason: str) -> None:
     found = await failure(tmp_path, uri, keys)
     assert (found.reason, uri in found.message) == (reason, True)
+    assert "private repository" not in found.remedy
     assert KEYS["secretAccessKey"] not in found.to_json()
 
 

@@ -203,8 +203,9 @@ async def test_a_list_of_sums_without_files_of_a_model_is_no_model(web: WebServe
 
 
 async def test_nothing_at_an_address_is_not_found(web: WebServer, trust: str, tmp_path: Path) -> None:
-    assert (await failure(tmp_path, f"https://{web.host}/nothing", trust)).reason == "ModelNotFound"
-    assert (await failure(tmp_path, f"https://{web.host}/nothing.tar", trust)).reason == "ModelNotFound"
+    for name in ("nothing", "nothing.tar"):
+        found = await failure(tmp_path, f"https://{web.host}/{name}", trust)
+        assert (found.reason, found.remedy) == ("ModelNotFound", "Correct spec.model.uri.")
 
 
 async def test_a_server_of_an_unknown_authority_is_not_trusted(web: WebServer, tmp_path: Path) -> None:

@@ -54,8 +54,9 @@ class Fake:
                 return
         sys.exit("the supervisor has gone")
 
-    def failed(self, reason: str, message: str) -> None:
-        self.channel.send(Failed(Failure(reason, message, "Mend it.", Phase.RESOLVING, {"repository": "acme/tiny"})))
+    def failed(self, reason: str, message: str, **details: str | int) -> None:
+        told = {"repository": "acme/tiny", **details}
+        self.channel.send(Failed(Failure(reason, message, "Mend it.", Phase.RESOLVING, told)))
         self.channel.flush(5)
 
 
@@ -113,6 +114,12 @@ def eats_all_memory(fake: Fake) -> int:
 def names_its_failure(fake: Fake) -> int:
     fake.status(Phase.RESOLVING)
     fake.failed("ModelNotFound", "The hub has no acme/tiny")
+    return 3
+
+
+def is_asked_to_wait(fake: Fake) -> int:
+    fake.status(Phase.RESOLVING)
+    fake.failed("SourceRateLimited", "The hub takes no further request (429).", retryAfterSeconds=600)
     return 3
 
 

@@ -1,7 +1,11 @@
 """A failure that a retry cannot mend is not hammered."""
 
-from arriero_api.contract import Phase
-from arriero_runtime.supervisor.memory import wait_seconds
+from datetime import UTC, datetime
+
+import pytest
+
+from arriero_api.contract import Failure, Phase
+from arriero_runtime.supervisor.memory import asked_seconds, wait_seconds
 from tests.runtime.supervisor.conftest import Starter
 from tests.runtime.supervisor.harness import until
 
@@ -59,6 +63,42 @@ def test_a_failure_that_a_retry_may_mend_is_never_waited_for(start: Starter) -> 
         supervised = start("lingers_after_its_failure", last_words=0.2, first_wait=600, longest_wait=600)
         supervised.ended()
         assert "a retry cannot mend this" not in supervised.text()
+
+
+def test_a_source_that_asks_to_wait_is_not_asked_again_before_and_the_state_says_until_when(start: Starter) -> None:
+    asked = start("is_asked_to_wait")
+    until(lambda: "the source asks to wait: the next one is in 600 s" in asked.text(), "waiting")
+    status = asked.status()
+    assert status is not None
+    assert status.phase is Phase.FAILED
+    assert status.failure is not None
+    at = str(status.failure.details["retryAt"])
+    assert status.failure.message == f"The hub takes no further request (429). The next try is at {at}."
+    left = (datetime.fromisoformat(at) - datetime.now(UTC)).total_seconds()
+    assert 500 < left <= 600
+    assert asked.get("/livez")[0] == 200
+    assert asked.get("/readyz") == (503, "Failed: SourceRateLimited\n")
+    asked.stop()
+    asked.ended()
+    failure = asked.failure()
+    assert failure is not None
+    assert (failure.reason, failure.details["retryAfterSeconds"]) == ("SourceRateLimited", 600)
+
+
+def test_a_source_that_asks_for_too_long_is_asked_again_after_the_longest_wait(start: Starter) -> None:
+    for _ in range(2):
+        asked = start("is_asked_to_wait", longest_asked=0.2)
+        asked.ended()
+        assert "the source asks to wait: the next one is in 0 s" in asked.text()
+
+
+@pytest.mark.parametrize(
+    ("details", "seconds"),
+    [({}, 0), ({"retryAfterSeconds": 16}, 16), ({"retryAfterSeconds": 10**9}, 900)]
+    + [({"retryAfterSeconds": odd}, 0) for odd in (0, -5, "soon")],
+)
+def test_a_wait_that_is_asked_for_is_kept_up_to_a_bound(details: dict[str, str | int], seconds: float) -> None:
+    assert asked_seconds(Failure("SourceRateLimited", "", "", details=details), 900) == seconds
 
 
 def test_waits_double_from_one_to_thirty_minutes() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from arriero_api.pod import NO_PARSER
-from arriero_runtime.engine.protocol import AsgiApp, Counters, FirstAnswer, LoraCapacity
+from arriero_runtime.engine.protocol import HOSTED_TOOLS, AsgiApp, Counters, FirstAnswer, LoraCapacity
 from arriero_runtime.engine.vllm import (
     adapters,
     media,
@@ -137,6 +137,7 @@ class VllmEngine:
             "ec_transfer_params": config.ec_transfer_config is not None,
             "vllm_xargs": bool(config.model_config.logits_processors),
             "watermarking": config.watermark_config is not None,
+            HOSTED_TOOLS: getattr(self._app.state, "tool_server", None) is not None,
         }
         return frozenset(name for name, works in found.items() if works)
 
