@@ -149,10 +149,7 @@ class Planner:
         if inputs.own_cache_claim:
             own.add((CLAIM, names.cache_claim(name)))
         plain = template.own_template(name, inputs)
-        try:
-            found = references(template.laid_over(plain, inputs), _followed(plain))
-        except (AttributeError, KeyError, TypeError):
-            found = ()  # a malformed podTemplate: the API server says what is wrong with it
+        found = references(template.laid_over(plain, inputs), _followed(plain))
         needed = tuple(one for one in found if (one.kind, one.name) not in own)
         self._needed[observed.key] = (inputs.hash, needed)
         return needed

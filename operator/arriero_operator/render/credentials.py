@@ -56,8 +56,9 @@ def mounts(inputs: Inputs) -> list[Json]:
 
 def mounted(template: Mapping[str, Any]) -> frozenset[str]:
     """Names of the Secrets that pods of a template have for their sources."""
-    found = template.get("spec", {}).get("volumes") or ()
-    return frozenset(str(one["secret"]["secretName"]) for one in found if str(one.get("name")).startswith(_VOLUME))
+    volumes = template.get("spec", {}).get("volumes") or ()
+    found = {str(one.get("name")): str((one.get("secret") or {}).get("secretName", "")) for one in volumes}
+    return frozenset(secret for name, secret in found.items() if secret and name == _name(secret))
 
 
 def _secrets(inputs: Inputs) -> list[str]:

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from arriero_api import owned_pod
 from arriero_api.types import PodTemplate, Spec
 from arriero_operator.configuration.limits import Policy
 from arriero_operator.configuration.settings import Profile, Settings
@@ -123,14 +122,6 @@ OWNED = {
         "volumeMounts[/etc/arriero]",
         "choose another path",
     ),
-    "a container without a name": ({"containers": [{"image": "x"}]}, ".spec.containers", "needs a name"),
-    "no list": ({"containers": None}, ".spec.containers", "must be a list of maps"),
-    "mounts that are no list": (
-        {"containers": [{"name": "runtime", "volumeMounts": "x"}]},
-        "volumeMounts",
-        "must be a list of maps",
-    ),
-    "more than is taken": ({"hostname": "x" * owned_pod.BYTES}, "spec.podTemplate", "at most 65536 are taken"),
 }
 
 
