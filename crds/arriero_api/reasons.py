@@ -98,7 +98,7 @@ _ALL: Final = (
     ),
     _fault(
         "PodTemplateInvalid",
-        "The API server refuses pods with spec.podTemplate laid over them.",
+        "No pods can be made with spec.podTemplate laid over them, or the API server refuses them.",
         "Correct the field of spec.podTemplate that the message names.",
         permanent=True,
     ),
@@ -135,7 +135,7 @@ _ALL: Final = (
     _fault(
         "ChildRefused",
         "The API server refuses one of the model's children.",
-        "Correct the field that the message names.",
+        "Correct the field that the message names, or the chart's profile where the spec does not have it.",
         permanent=True,
     ),
     _fault(

@@ -11,6 +11,7 @@ from arriero_operator.configuration.settings import Profile, Settings
 from arriero_operator.decide import capacity, policy
 from arriero_operator.decide.references import one_node
 from arriero_operator.diagnose.failures import failure
+from arriero_operator.pods.written import Written
 from arriero_operator.render import layers
 from arriero_operator.render.claim import DEFAULT_MODES
 from arriero_operator.render.inputs import Inputs, pod_inputs
@@ -30,6 +31,11 @@ class Asked:
     profile: Profile | None
     inputs: Inputs | None
     refused: Failure | None = None
+
+    def written(self, template: dict[str, Any]) -> Written:
+        """Where the user, or the chart, has written what stands in the pod template made of this."""
+        profile = self.profile.name if self.profile else ""
+        return Written(template, _pod_templates(self.spec, self.profile), self.spec, profile)
 
 
 def asked(spec: Spec, settings: Settings) -> Asked:

@@ -24,18 +24,24 @@ Json = dict[str, Any]
 def needed(spec: Spec) -> tuple[Reference, ...]:
     """The Secrets, each with the keys of which its source can use any: pods start without, and then wait for them."""
     listed = (spec.lora.adapters or ()) if spec.lora else ()
-    asked = [(spec.model.uri, spec.model.credentials), *((one.uri, one.credentials) for one in listed)]
-    found = {_reference(uri, one.secret_name) for uri, one in asked if one is not None}
+    asked = [
+        ("spec.model", spec.model.uri, spec.model.credentials),
+        *((f"spec.lora.adapters[{one.name}]", one.uri, one.credentials) for one in listed),
+    ]
+    found: dict[Reference, None] = {}
+    for where, uri, one in asked:
+        if one is not None:
+            found.setdefault(_reference(uri, one.secret_name, f"{where}.credentials.secretName"))
     return tuple(sorted(found))
 
 
-def _reference(uri: str, secret: str) -> Reference:
+def _reference(uri: str, secret: str, where: str) -> Reference:
     try:
         known = keys(uris.parse(uri).scheme)
     except uris.UriError:
         known = ()
     names = tuple(name for key in known for name in key.names)
-    return Reference(SECRET, secret, followed=True, one_of=names)
+    return Reference(SECRET, secret, followed=True, one_of=names, where=where)
 
 
 def volumes(inputs: Inputs) -> list[Json]:

@@ -195,16 +195,20 @@ def test_pods_carry_it_and_a_wrong_one_is_refused_in_the_api_servers_words_befor
     spec: Json = {"containers": [{"name": "proxy", "image": "proxy:1", "imagePullPolicy": "Sometimes"}]}
     served.apply(model("tiny", podTemplate={"spec": spec}))
     found = until(served, "tiny", "Accepted", "False", "PodTemplateInvalid")
-    assert 'imagePullPolicy: Unsupported value: "Sometimes"' in found["message"]
+    wrong = 'spec.podTemplate.spec.containers[0].imagePullPolicy: Unsupported value: "Sometimes"'
+    assert wrong in found["message"]
     until(served, "tiny", "Stalled", "True", "PodTemplateInvalid")
     assert not served.items("deployments,controllerrevisions", "arriero.dev/model=tiny")
     patch_spec(served, "tiny", {"podTemplate": {"spec": {"gpus": 4, "containers": None}}})
     found = until(served, "tiny", "Accepted", "False", "PodTemplateInvalid")
-    assert 'unknown field "spec.template.spec.gpus"' in found["message"]
+    assert 'unknown field "spec.podTemplate.spec.gpus"' in found["message"]
     patch_spec(served, "tiny", {"podTemplate": {"spec": {"gpus": None, "tolerations": "all"}}})
     found = until(served, "tiny", "Accepted", "False", "PodTemplateInvalid")
-    assert "tolerations" in found["message"]
-    spec = {"tolerations": None, "containers": [{"name": "proxy", "image": "proxy:1"}], "hostname": "box"}
+    assert "spec.podTemplate.spec.tolerations: is a text" in found["message"]
+    patch_spec(served, "tiny", {"podTemplate": {"spec": {"tolerations": None, "hostNetwork": "yes"}}})
+    found = until(served, "tiny", "Accepted", "False", "PodTemplateInvalid")
+    assert "spec.podTemplate.spec.hostNetwork" in found["message"]
+    spec = {"hostNetwork": None, "containers": [{"name": "proxy", "image": "proxy:1"}], "hostname": "box"}
     patch_spec(served, "tiny", {"podTemplate": {"metadata": {"labels": {"team": "nlp"}}, "spec": spec}})
     until(served, "tiny", "Accepted", "True")
     (made,) = eventually(lambda: Pods(served, "tiny").live())

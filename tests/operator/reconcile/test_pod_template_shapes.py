@@ -154,13 +154,13 @@ def test_a_volume_that_is_only_called_like_one_with_credentials_is_none() -> Non
 
 
 _FIELDS = (
-    "name image key items env envFrom valueFrom secretKeyRef configMapKeyRef secretRef configMapRef volumeMounts mountPath "
-    "volumeDevices devicePath args command configMap secret secretName projected sources persistentVolumeClaim claimName "
-    "ephemeral spec volumeClaimTemplate storageClassName reference ip optional resources securityContext"
+    "name image key items env envFrom valueFrom secretKeyRef configMapKeyRef secretRef configMapRef volumeMounts "
+    "mountPath volumeDevices devicePath args command configMap secret secretName projected sources persistentVolumeClaim "
+    "claimName ephemeral spec volumeClaimTemplate storageClassName reference ip optional resources securityContext"
 )
 _OF_PODS = (
-    "containers initContainers volumes imagePullSecrets hostAliases tolerations nodeSelector priorityClassName affinity "
-    "runtimeClassName securityContext hostname schedulerName topologySpreadConstraints"
+    "containers initContainers volumes imagePullSecrets hostAliases tolerations nodeSelector priorityClassName "
+    "affinity runtimeClassName securityContext hostname schedulerName topologySpreadConstraints"
 )
 _WORDS, _PARTS = _FIELDS.split(), _OF_PODS.split()
 _TEXTS = ["", "runtime", "cache", "proxy", "a", "credentials-x", "--max-loras=x", "x:1", "b b"]
@@ -170,10 +170,10 @@ _JSON = st.recursive(
     _LEAF, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(_WORDS), inner, max_size=4)
 )
 _PROPER = st.fixed_dictionaries({"name": st.sampled_from(["runtime", "proxy", "a"]), "image": st.just("x:1")})
-_ENTRY = st.builds(
-    lambda one, more: {**one, **more}, _PROPER, st.dictionaries(st.sampled_from(_WORDS), _JSON, max_size=3)
-)
-SPECS = st.dictionaries(st.sampled_from(_PARTS), _JSON | st.lists(_ENTRY | _JSON, max_size=3), max_size=4)
+_MORE = st.dictionaries(st.sampled_from(_WORDS), _JSON, max_size=3)
+_ENTRY = st.builds(lambda one, more: {**one, **more}, _PROPER, _MORE)
+_LISTED = st.lists(_ENTRY | _JSON, max_size=3)
+SPECS = st.dictionaries(st.sampled_from(_PARTS), _JSON | _LISTED, max_size=4)
 
 
 @given(SPECS, SPECS)

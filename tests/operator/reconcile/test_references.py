@@ -134,9 +134,11 @@ def test_what_is_missing_is_refused_before_any_pod_and_the_refusal_clears_by_its
         kubectl.apply(one)
     kubectl.apply(claim("weights", "ReadOnlyMany"))
 
+    field = "spec.engine.env[LEVEL].valueFrom.configMapKeyRef"
+
     def only_the_key() -> bool:
         message = until(kubectl, "tiny", "Accepted", "False", "ReferenceMissing")["message"]
-        return bool(message.startswith("Not there: ConfigMap 'tuning', key 'level'. "))
+        return bool(message.startswith(f"Not there: ConfigMap 'tuning', key 'level' ({field}). "))
 
     eventually(only_the_key, 20)
     # Whatever a user writes there, only a model's label makes it a child.
@@ -207,7 +209,7 @@ def test_a_claim_of_one_node_does_not_fit_two_replicas(kubectl: Kubectl, start: 
     kubectl.run("scale", "im/tiny", "--replicas=2")
     found = until(kubectl, "tiny", "Accepted", "False", "ClaimNotShareable")
     assert "spec.replicas is 2" in found["message"]
-    assert "'weights' may be mounted by one node only (ReadWriteOnce)" in found["message"]
+    assert "'weights' (spec.model.uri) may be mounted by one node only (ReadWriteOnce)" in found["message"]
     assert kubectl.json("get", "deployment", "tiny")["spec"]["replicas"] == 1
     kubectl.run("scale", "im/tiny", "--replicas=1")
     until(kubectl, "tiny", "Accepted", "True")
