@@ -87,8 +87,12 @@ SECRET_VARIABLES: Final[dict[str, str]] = {
 
 ADDRESS_VARIABLES: Final = frozenset(
     name for keys in KEYS.values() for key in keys if key.name == ENDPOINT for name in key.also
-)
-"""Environment variables that lead the URIs of a scheme to another host."""
+) | {"AWS_ENDPOINT", "AZURE_ENDPOINT", "GOOGLE_BASE_URL"}
+"""Environment variables that lead the URIs of a scheme to another host: names of keys, and more that obstore reads."""
+
+_PROXIES: Final = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
+PROXY_VARIABLES: Final = frozenset((*_PROXIES, *(name.lower() for name in _PROXIES)))
+"""Environment variables that name a forward proxy, as every source reads them."""
 
 
 def keys(scheme: str) -> tuple[Key, ...]:

@@ -168,6 +168,11 @@ FORBIDDEN: dict[str, tuple[Policy, Json, str]] = {
         {"engine": {"env": [{"name": "HF_ENDPOINT", "value": "https://hub.example.org"}]}},
         "spec.engine.env: HF_ENDPOINT",
     ),
+    "another host by a name that the library alone knows": (
+        Policy(sources=["hf://org/"]),
+        {"engine": {"env": [{"name": "AWS_ENDPOINT", "value": "https://store.example.org"}]}},
+        "spec.engine.env: AWS_ENDPOINT",
+    ),
     "a type of Service": (
         Policy(service_types=["ClusterIP"]),
         {"service": {"type": "LoadBalancer"}},

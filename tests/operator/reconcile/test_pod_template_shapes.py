@@ -155,8 +155,9 @@ def test_a_volume_that_is_only_called_like_one_with_credentials_is_none() -> Non
 
 _FIELDS = (
     "name image key items env envFrom valueFrom secretKeyRef configMapKeyRef secretRef configMapRef volumeMounts "
-    "mountPath volumeDevices devicePath args command configMap secret secretName projected sources persistentVolumeClaim "
-    "claimName ephemeral spec volumeClaimTemplate storageClassName reference ip optional resources securityContext"
+    "mountPath volumeDevices devicePath args command configMap secret secretName projected sources claimName "
+    "persistentVolumeClaim ephemeral spec volumeClaimTemplate storageClassName "
+    "reference ip optional resources securityContext"
 )
 _OF_PODS = (
     "containers initContainers volumes imagePullSecrets hostAliases tolerations nodeSelector priorityClassName "
