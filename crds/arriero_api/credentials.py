@@ -98,3 +98,16 @@ PROXY_VARIABLES: Final = frozenset((*_PROXIES, *(name.lower() for name in _PROXI
 def keys(scheme: str) -> tuple[Key, ...]:
     """All keys that a source of this scheme reads; none for one that is read in place."""
     return (*KEYS[scheme], *CONNECTION) if scheme in KEYS else ()
+
+
+def told(scheme: str) -> str:
+    """The keys of which a Secret for this scheme needs one, for people; with those that some are of no use without."""
+    others, names = dict(TOGETHER.get(scheme, ())), [key.name for key in keys(scheme)]
+    shown: list[str] = []
+    for name in names:
+        other = others.get(name, "")
+        if others.get(other) != name:
+            shown.append(f"{name} with {other}" if other else name)
+        elif names.index(name) < names.index(other):  # each needs the other: told once
+            shown.append(f"{name} with {other}")
+    return " or ".join(part for part in (", ".join(shown[:-1]), *shown[-1:]) if part)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from arriero_api import pod, uris
-from arriero_api.credentials import keys
+from arriero_api.credentials import keys, told
 from arriero_api.types import Spec
 from arriero_operator.render.inputs import Inputs
 from arriero_operator.render.references import SECRET, Reference
@@ -37,11 +37,11 @@ def needed(spec: Spec) -> tuple[Reference, ...]:
 
 def _reference(uri: str, secret: str, where: str) -> Reference:
     try:
-        known = keys(uris.parse(uri).scheme)
+        scheme = uris.parse(uri).scheme
     except uris.UriError:
-        known = ()
-    names = tuple(name for key in known for name in key.names)
-    return Reference(SECRET, secret, followed=True, one_of=names, where=where)
+        scheme = ""
+    names = tuple(name for key in keys(scheme) for name in key.names)
+    return Reference(SECRET, secret, followed=True, one_of=names, keys=told(scheme), where=where)
 
 
 def volumes(inputs: Inputs) -> list[Json]:

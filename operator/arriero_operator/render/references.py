@@ -22,8 +22,8 @@ class Reference:
     """One object that a pod needs. `key` is empty for all keys of its data.
 
     `optional`: pods start without it. `followed`: running pods see a change of its content by themselves. `one_of`: it
-    is of no use without one of these keys; empty: whatever it has. `where` is the field that refers to it, the first of
-    several: by its path in the template, or as the user wrote it.
+    is of no use without one of these keys, `keys` for people; empty: whatever it has. `where` is the field that refers
+    to it, the first of several: by its path in the template, or as the user wrote it.
     """
 
     kind: str
@@ -32,12 +32,12 @@ class Reference:
     optional: bool = False
     followed: bool = False
     one_of: tuple[str, ...] = ()
+    keys: str = field(default="", compare=False)
     where: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         if self.one_of:
-            own = (repr(key) for key in self.one_of if not key.isupper())  # others are names of variables
-            return f"{self.kind} {self.name!r}, one of the keys {', '.join(own)}"
+            return f"{self.kind} {self.name!r} with one of the keys {self.keys}"
         return f"{self.kind} {self.name!r}" + (f", key {self.key!r}" if self.key else "")
 
     @property

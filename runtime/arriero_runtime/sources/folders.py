@@ -10,6 +10,7 @@ from arriero_runtime.sources import files
 
 _INSIDE: Final = ("", "models", "model")
 """Where images that hold a model have it: at their root, or as usual in one of these folders."""
+_REMEDY: Final = "Correct spec.model.uri, or put the model there."
 
 
 def find(uri: ModelUri, claim_dir: Path) -> Path:
@@ -21,7 +22,8 @@ def find(uri: ModelUri, claim_dir: Path) -> Path:
     shown = f"/{uri.path}" if uri.scheme == PVC else uri.path
     try:
         if not folder.is_dir():
-            raise start_error("ModelNotFound", f"{where} has no folder {shown}.", Phase.RESOLVING)
+            words = f"{where} has no folder {shown}."
+            raise start_error("ModelNotFound", words, Phase.RESOLVING, remedy=_REMEDY)
         names = [path.name for path in folder.iterdir()]
     except OSError as error:
         raise start_error(
@@ -43,7 +45,7 @@ def _in_image(uri: ModelUri, mount: Path) -> Path:
                 return folder
         except OSError as error:
             words = f"The image {uri.location} cannot be read: {error.strerror}."
-            raise start_error("ModelNotFound", words, Phase.RESOLVING) from error
+            raise start_error("ModelNotFound", words, Phase.RESOLVING, remedy=_REMEDY) from error
     places = ", ".join(f"/{name}" for name in _INSIDE)
     words = f"The image {uri.location} has no model (config.json and *.safetensors) in any of {places}."
     raise start_error(

@@ -174,8 +174,12 @@ def test_secrets_of_sources_are_looked_for_with_a_key_of_use_and_their_end_is_to
     hub = {"uri": "hf://org/tiny", "credentials": {"secretName": "hub"}}
     kubectl.apply(model("tiny", model=hub, lora={"adapters": adapters}))
     found = until(kubectl, "tiny", "Accepted", "False", "ReferenceMissing")
-    assert "Secret 'hub', one of the keys 'token', 'endpoint', 'ca.crt', 'proxy', 'noProxy'" in found["message"]
-    assert "Secret 'store', one of the keys 'accessKeyId'" in found["message"]
+    told = (
+        "Secret 'hub' with one of the keys token, endpoint, ca.crt, proxy or noProxy (spec.model.credentials.secretName"
+    )
+    assert told in found["message"]
+    told = "Secret 'store' with one of the keys accessKeyId with secretAccessKey, sessionToken with accessKeyId, region"
+    assert told in found["message"]
     kubectl.run("create", "secret", "generic", "hub", "--from-literal=HF_TOKEN=a")
     kubectl.run("create", "secret", "generic", "store", "--from-literal=password=a")
 
