@@ -56,7 +56,7 @@ class BringUp:
             folder = await self._withdrawal.result(self._prepare(model, foretaste))
         finally:
             foretaste.close()
-        self.life.enter(Phase.LOADING, "starting the engine")
+        self.life.progress("starting the engine")
         if compiled is not None:
             await self._withdrawal.result(asyncio.to_thread(compiled.fill))
         engine = self.engine = await self._load(folder, model)
@@ -144,7 +144,8 @@ class BringUp:
         folder = await resolved.fetch(report, foretaste.look)
         foretaste.nothing_more()
         await asyncio.to_thread(whole.check, folder, self.loader.flags, pooling=model.pooling)
-        self._progress("all files are there; the engine checks its arguments", 100)
+        # Nothing is looked up or fetched any more: the phase says so, however long the engine takes for that.
+        self.life.enter(Phase.LOADING, "all files are there; the engine checks its arguments")
         return folder
 
     async def _check(self, model: Model, foretaste: Foretaste) -> None:

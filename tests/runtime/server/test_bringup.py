@@ -60,12 +60,25 @@ async def test_arguments_are_checked_while_the_weights_come(hub: Hub, options: S
         await eventually_async(lambda: asked_for_weights(hub))
         # Once all is there, the message says what is waited for, not how fast the last bytes came.
         await eventually_async(lambda: "the engine checks its arguments" in last_progress(server).message)
-        assert last_progress(server).percent == 100
+        assert server.serving.life.phase is Phase.LOADING, "nothing is fetched any more"
         assert server.loader.loaded is None
         server.loader.go.set()
         server.loader.checked.set()
         await server.reach(Phase.READY)
         assert server.loader.loaded is not None
+
+
+async def test_where_nothing_is_fetched_the_phase_is_that_of_the_engine_while_it_checks_its_arguments(
+    tmp_path: Path,
+) -> None:
+    async with running(options_for(tmp_path), ready=False) as server:
+        server.loader.checked.clear()
+        await eventually_async(lambda: "the engine checks its arguments" in last_progress(server).message)
+        assert server.serving.life.phase is Phase.LOADING
+        server.loader.go.set()
+        server.loader.checked.set()
+        await server.reach(Phase.READY)
+        assert Phase.DOWNLOADING not in {message.status.phase for message in server.heard(Status)}
 
 
 async def test_wrong_arguments_end_a_download(hub: Hub, options: ServeOptions) -> None:
