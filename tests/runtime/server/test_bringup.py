@@ -73,8 +73,8 @@ async def test_where_nothing_is_fetched_the_phase_is_that_of_the_engine_while_it
 ) -> None:
     async with running(options_for(tmp_path), ready=False) as server:
         server.loader.checked.clear()
-        await eventually_async(lambda: "the engine checks its arguments" in last_progress(server).message)
-        assert server.serving.life.phase is Phase.LOADING
+        await eventually_async(lambda: server.serving.life.phase is Phase.LOADING)
+        assert "the engine checks its arguments" in server.serving.life.status.progress.message
         server.loader.go.set()
         server.loader.checked.set()
         await server.reach(Phase.READY)
