@@ -87,10 +87,27 @@ SECRET_VARIABLES: Final[dict[str, str]] = {
 
 ADDRESS_VARIABLES: Final = frozenset(
     name for keys in KEYS.values() for key in keys if key.name == ENDPOINT for name in key.also
-)
-"""Environment variables that lead the URIs of a scheme to another host."""
+) | {"AWS_ENDPOINT", "AZURE_ENDPOINT", "GOOGLE_BASE_URL"}
+"""Environment variables that lead the URIs of a scheme to another host: names of keys, and more that obstore reads."""
+
+_PROXIES: Final = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
+PROXY_VARIABLES: Final = frozenset((*_PROXIES, *(name.lower() for name in _PROXIES)))
+"""Environment variables that name a forward proxy, as every source reads them."""
 
 
 def keys(scheme: str) -> tuple[Key, ...]:
     """All keys that a source of this scheme reads; none for one that is read in place."""
     return (*KEYS[scheme], *CONNECTION) if scheme in KEYS else ()
+
+
+def told(scheme: str) -> str:
+    """The keys of which a Secret for this scheme needs one, for people; with those that some are of no use without."""
+    others, names = dict(TOGETHER.get(scheme, ())), [key.name for key in keys(scheme)]
+    shown: list[str] = []
+    for name in names:
+        other = others.get(name, "")
+        if others.get(other) != name:
+            shown.append(f"{name} with {other}" if other else name)
+        elif names.index(name) < names.index(other):  # each needs the other: told once
+            shown.append(f"{name} with {other}")
+    return " or ".join(part for part in (", ".join(shown[:-1]), *shown[-1:]) if part)

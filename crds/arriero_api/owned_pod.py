@@ -3,14 +3,10 @@
 The API server cannot check it: the field is open, because only the API server knows all fields of a pod.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from arriero_api import labels, pod
-
-BYTES: Final = 65_536
-"""The most that one podTemplate may have as JSON."""
 
 _REMOVE: Final = "Arriero sets it for every pod; remove it"
 
@@ -41,37 +37,19 @@ OWNED_CONTAINER_FIELDS: Final[dict[str, str]] = {
 }
 """Field of the container `runtime` → what to do."""
 
-_LISTS: Final = ("containers", "initContainers", "volumes")
 _GROUP: Final = f"{labels.GROUP}/"
 
 
 def refused(template: Mapping[str, Any], base: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Paths in `template`, a partial PodTemplateSpec, that are not its author's, with what to do; `base` is the whole
-    one that it is laid over."""
-    size = len(json.dumps(template))
-    if size > BYTES:
-        return [("", f"it has {size} bytes: at most {BYTES} are taken")]
+    one that it is laid over. Its shapes are right, as `arriero_api.pod_shapes` says."""
     spec: Any = template.get("spec") or {}
-    shapes = list(_shapes(spec))
-    return shapes or [
+    return [
         *_metadata(template.get("metadata") or {}),
         *_pod(spec),
         *_volumes(spec, base),
         *_runtime(spec, base),
     ]
-
-
-def _shapes(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for name in _LISTS:
-        found = spec.get(name, [])
-        if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-            yield f".spec.{name}", "must be a list of maps"
-        elif not all(isinstance(one.get("name"), str) and one["name"] for one in found):
-            yield f".spec.{name}", "each entry needs a name, by which it is merged"
-    for one in spec.get("containers") or () if isinstance(spec.get("containers"), list) else ():
-        mounts = one.get("volumeMounts", []) if isinstance(one, dict) else []
-        if not isinstance(mounts, list) or not all(isinstance(mount, dict) for mount in mounts):
-            yield ".spec.containers[].volumeMounts", "must be a list of maps"
 
 
 def _metadata(metadata: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -63,13 +63,13 @@ _ALL: Final = (
     _fault(
         "SpecNotUnderstood",
         "The spec has something that this version of the operator does not know: the CRD is of another version.",
-        "Upgrade the operator to the version of the CRD, or take what the message names out of the spec.",
+        "Upgrade the operator to the version of the CRD, or take the named field out of the spec.",
         permanent=True,
     ),
     _fault(
         "ProfileUnknown",
         "The chart has no profile of this name.",
-        "Use one of the profiles named in the message in spec.profile, or add it to the chart's values.",
+        "Use one of the named profiles in spec.profile, or add it to the chart's values.",
         permanent=True,
     ),
     _fault(
@@ -81,31 +81,31 @@ _ALL: Final = (
     _fault(
         "EngineFlagOwned",
         "spec.engine.args has a flag that Arriero sets itself.",
-        "Do what the message says for each flag.",
+        "Do what is said of each flag.",
         permanent=True,
     ),
     _fault(
         "EngineEnvOwned",
         "spec.engine.env has a variable that Arriero sets itself.",
-        "Remove the variable named in the message.",
+        "Remove the named variable, or do what is said of it.",
         permanent=True,
     ),
     _fault(
         "PodTemplateFieldOwned",
         "spec.podTemplate has something that Arriero sets itself.",
-        "Do what the message says for each path.",
+        "Do what is said of each path.",
         permanent=True,
     ),
     _fault(
         "PodTemplateInvalid",
-        "The API server refuses pods with spec.podTemplate laid over them.",
-        "Correct the field of spec.podTemplate that the message names.",
+        "No pods can be made with spec.podTemplate laid over them, or the API server refuses them.",
+        "Correct the named field.",
         permanent=True,
     ),
     _fault(
         "NotAllowed",
         "The chart's policy does not allow authors of InferenceModels to ask for this.",
-        "Change the field that the message names, or have the chart's value 'policy' widened.",
+        "Change the named field, or have the chart's value 'policy' widened.",
         permanent=True,
     ),
     _fault(
@@ -117,7 +117,7 @@ _ALL: Final = (
     _fault(
         "ReferenceMissing",
         "Something that the spec or the profile refers to does not exist, or lacks the key.",
-        "Create what the message names, or correct the reference. It is looked for by itself.",
+        "Create what is not there, or correct the field that refers to it. It is looked for by itself.",
         permanent=True,
     ),
     _fault(
@@ -135,23 +135,23 @@ _ALL: Final = (
     _fault(
         "ChildRefused",
         "The API server refuses one of the model's children.",
-        "Correct the field that the message names.",
+        "Correct the named field, or the chart's profile where the spec does not have it.",
         permanent=True,
     ),
     _fault(
         "ChildLeaving",
         "A child of the model is being deleted and has not gone yet: a finalizer holds it. What does not need it goes on.",
-        "Do what the finalizer in the message waits for: a claim goes with its last pod, so scale the model to 0 and back. The child is made anew by itself.",
+        "Do what the named finalizer waits for: a claim goes with its last pod, so scale the model to 0 and back. The child is made anew by itself.",
     ),
     _fault(
         "ChildDenied",
         "An admission policy, or a missing right of the operator, stands against one of the model's objects.",
-        "Do what the message asks for in the spec or the profile, or have the policy or the right changed. It is tried again by itself.",
+        "Do what is asked for in the spec or the profile, or have the policy or the right changed. It is tried again by itself.",
     ),
     _fault(
         "ApiServerFailed",
         "The API server fails to do what the model needs.",
-        "Mend what the message names: an admission webhook that does not answer, or the API server itself. It is tried again by itself.",
+        "Mend what is named: an admission webhook that does not answer, or the API server itself. It is tried again by itself.",
     ),
     _fault(
         "QuotaExceeded",
@@ -168,7 +168,7 @@ _ALL: Final = (
     _fault(
         "Unschedulable",
         "No node can take the pod.",
-        "Compare the scheduler's words in the message with spec.resources.requests, or the profile's, and with the nodes' labels, taints and free resources.",
+        "Compare the scheduler's words with what the pod asks for (spec.resources, or the profile's), and with the nodes' labels, taints and free resources.",
     ),
     _fault(
         "AcceleratorsUnavailable",
@@ -194,13 +194,13 @@ _ALL: Final = (
     _fault(
         "ContainerConfigInvalid",
         "The kubelet cannot configure the container.",
-        "Create the Secret, ConfigMap or key that the message names.",
+        "Create the named Secret, ConfigMap or key.",
         permanent=False,
     ),
     _fault(
         "VolumeMountFailed",
         "A volume of the pod cannot be mounted.",
-        "Check the claim or volume that the message names.",
+        "Check the named claim or volume.",
     ),
     _fault(
         "ContainerStartFailed",
@@ -210,22 +210,22 @@ _ALL: Final = (
     _fault(
         "Evicted",
         "The node evicted the pod.",
-        "Ask for the resource that the message names in spec.resources, or give the node more of it.",
+        "Ask for the named resource in spec.resources, or give the node more of it.",
     ),
     _fault(
         "NodeLost",
         "The pod's node is shut down, gone, or does not report any more.",
-        "Check the node that the message names; the pod is replaced by itself, of a silent node after minutes.",
+        "Check the named node; the pod is replaced by itself, of a silent node after minutes.",
     ),
     _fault(
         "PodRejected",
         "The node refuses the pod that the scheduler gave it.",
-        "Check the node's devices and labels by the message; the next pod is made by itself, more rarely each time.",
+        "Check the node's devices and labels; the next pod is made by itself, more rarely each time.",
     ),
     _fault(
         "SandboxFailed",
         "The node cannot set up the pod's network or sandbox.",
-        "Check the node's network plugin and container runtime by the message.",
+        "Check the node's network plugin and container runtime.",
     ),
     # Reported by the runtime, or read from the container's end.
     _fault(
@@ -255,7 +255,7 @@ _ALL: Final = (
     _fault(
         "CredentialsMissing",
         "The Secret that a source is to be asked with is absent, or lacks a key.",
-        "Create the Secret with the keys that the message names; the pods find it by themselves.",
+        "Create the Secret that spec.model.credentials names, with one of the named keys, or remove spec.model.credentials. The pods find it by themselves.",
     ),
     _fault(
         "ModelGated",
@@ -336,13 +336,13 @@ _ALL: Final = (
     _fault(
         "InvalidArguments",
         "The engine refuses its arguments.",
-        "Correct the argument that the message names in spec.engine.",
+        "Correct the named argument in spec.engine.",
         permanent=True,
     ),
     _fault(
         "ContextTooLong",
         "The wanted context is longer than the model or its memory allows.",
-        "Set spec.engine.maxModelLen to at most the length in the message.",
+        "Set spec.engine.maxModelLen to at most the named length.",
         permanent=True,
     ),
     _fault(
@@ -392,7 +392,7 @@ _ALL: Final = (
     _fault(
         "ReferenceDeleted",
         "Something that the pods were made of was deleted: they serve on, but a new pod could not start.",
-        "Create what the message names again, or correct the reference.",
+        "Create what is gone again, or correct the field that refers to it.",
     ),
     _fault(
         "NoProgress",
@@ -420,7 +420,7 @@ _ALL: Final = (
     _fault(
         "AdapterCredentialsMissing",
         "The Secret that the adapter's source is to be asked with is absent, or lacks a key.",
-        "Create the Secret with the keys that the message names; the pods find it by themselves.",
+        "Create the Secret that the adapter's credentials in spec.lora.adapters name, with one of the named keys. The pods find it by themselves.",
     ),
     _fault(
         "AdapterFetchFailed",

@@ -51,7 +51,7 @@ def api_page() -> str:
         lines += [f"## {part}", "", "| field | type | meaning |", "|---|---|---|"]
         lines += [_row(path, node) for path, node in _fields(schema["properties"][part], part)]
         lines.append("")
-        lines += [f"- {rule}" for rule in _rules(schema["properties"][part])]
+        lines += [f"- {rule}" for rule in _rules(schema["properties"][part], part)]
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
 
@@ -65,13 +65,15 @@ def _fields(node: Json, path: str) -> Iterator[tuple[str, Json]]:
             yield from _fields(child["items"], f"{here}[]")
 
 
-def _rules(node: Json) -> Iterator[str]:
+def _rules(node: Json, path: str) -> Iterator[str]:
     for rule in node.get("x-kubernetes-validations", ()):
-        yield f"Refused: {rule['message']}."
-    for child in node.get("properties", {}).values():
-        yield from _rules(child)
+        yield f"Refused at `{path}`: {rule['message']}."
+    for name, child in node.get("properties", {}).items():
+        yield from _rules(child, f"{path}.{name}")
     if "items" in node:
-        yield from _rules(node["items"])
+        yield from _rules(node["items"], f"{path}[]")
+    if isinstance(node.get("additionalProperties"), dict):
+        yield from _rules(node["additionalProperties"], f"{path}[]")
 
 
 def _row(path: str, node: Json) -> str:

@@ -37,6 +37,12 @@ PATTERN: Final = (
     r"|file://(/[^/\s]+)+/?)$"
 )
 """The same rule in the resource's schema, which holds with the operator down."""
+HUB_PAGE: Final = r"^https://(?i:(www\.)?(huggingface\.co|hf\.co))(:[0-9]{1,5})?/"
+FILES: Final = "/resolve/"
+"""Pages of the public hub are no folders of a web server; what has this in its path are a repository's files."""
+_PAGE_REMEDY: Final = "is a page of the hub, not a folder of a web server: write hf://ORG/NAME"
+PAGE_RULE: Final = {"rule": f"!self.matches(r'{HUB_PAGE}') || self.contains('{FILES}')", "message": _PAGE_REMEDY}
+"""A rule of a URI; before `message` goes the field's name."""
 FORMS: Final = (
     "hf://ORG/NAME, s3://BUCKET/PATH, gs://BUCKET/PATH, az://CONTAINER/PATH, https://HOST/PATH, "
     "oci://REGISTRY/IMAGE:TAG, pvc://CLAIM/PATH, file:///PATH"
@@ -72,6 +78,8 @@ def parse(uri: str) -> ModelUri:
         raise UriError(
             f"model URI {uri!r} is not one of {FORMS}, nor a name of Llama Stack such as Llama3.2-3B-Instruct"
         )
+    if re.match(HUB_PAGE, uri) and FILES not in uri:
+        raise UriError(f"model URI {uri!r} {_PAGE_REMEDY}")
     scheme, rest = uri.split("://", 1)
     if any(part == ".." for part in rest.split("/")):
         raise UriError(f"model URI {uri!r} must not leave its volume: remove '..'")

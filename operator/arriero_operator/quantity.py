@@ -36,3 +36,13 @@ def parse(text: str) -> Decimal:
     if not amount.is_finite():
         raise ValueError(f"{text!r} is not a quantity such as 2, '500m' or '8Gi'")
     return amount * factor
+
+
+def written(amount: Decimal, *, in_bytes: bool = False) -> str:
+    """The shortest text of an amount that is exact: bytes in powers of 1024, others whole or in thousandths."""
+    if amount % 1:
+        return f"{(amount * 1000).normalize():f}m"
+    for suffix in ("Ei", "Pi", "Ti", "Gi", "Mi", "Ki") if in_bytes and amount else ():
+        if not amount % _FACTORS[suffix]:
+            return f"{int(amount / _FACTORS[suffix])}{suffix}"
+    return str(int(amount))

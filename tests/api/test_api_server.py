@@ -40,6 +40,8 @@ def _claim(**fields: Any) -> dict[str, Any]:
         ({"model": {"uri": "http://host/model"}}, "spec.model.uri", "https://HOST/PATH"),
         ({"model": {"uri": "https://me:pw@host/model"}}, "spec.model.uri", "https://HOST/PATH"),
         ({"model": {"uri": "s3://bucket/a", "revision": "v1"}}, "spec.model", "put the revision into the path"),
+        ({"model": {"uri": "https://HuggingFace.co/Qwen/Qwen2.5"}}, "spec.model.uri", "write hf://ORG/NAME"),
+        (_adapters("a", uri="https://hf.co/org/a"), "an adapter's uri", "write hf://ORG/NAME"),
         ({"model": {"uri": "Llama9-1B"}}, "spec.model.uri", "Llama3.2-3B-Instruct"),
         ({"model": {"uri": "oci://r/i", "credentials": {"secretName": "a"}}}, "spec.model", "remove them"),
         ({"model": {"uri": "hf://a/b", "credentials": {"secretName": "A"}}}, "spec.model.credentials", "lower-case"),

@@ -21,3 +21,7 @@ def test_every_reason_is_given_by_the_operator_or_the_runtime() -> None:
     sources = [path for part in ("operator", "runtime") for path in (root / part).rglob("*.py")]
     text = "\n".join(path.read_text() for path in sources)
     assert not [name for name in REASONS if f'"{name}"' not in text]
+
+
+def test_no_remedy_speaks_of_the_message_that_it_is_part_of() -> None:
+    assert not [name for name, reason in REASONS.items() if "message" in reason.remedy]

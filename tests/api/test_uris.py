@@ -49,3 +49,22 @@ def test_a_path_that_leaves_its_volume_is_refused(uri: str) -> None:
 @pytest.mark.parametrize("uri", ["hf://Qwen/Qwen2.5", "pvc://models/llama", "file:///opt/models"])
 def test_the_text_of_a_parsed_uri_is_the_uri(uri: str) -> None:
     assert str(uris.parse(uri)) == uri
+
+
+@pytest.mark.parametrize("host", ["huggingface.co", "www.huggingface.co", "HuggingFace.co", "hf.co", "hf.co:443"])
+def test_a_page_of_the_hub_is_refused_with_the_uri_of_its_repository(host: str) -> None:
+    for rest in ("Qwen/Qwen2.5-0.5B-Instruct", "Qwen/Qwen2.5-0.5B-Instruct/tree/main"):
+        with pytest.raises(uris.UriError, match="write hf://ORG/NAME"):
+            uris.parse(f"https://{host}/{rest}")
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "https://huggingface.co/org/tiny/resolve/main/tiny.tar.gz",
+        "https://huggingface.co.example.org/org/tiny",
+        "https://mirror.example/huggingface.co/tiny",
+    ],
+)
+def test_files_of_the_hub_and_other_hosts_are_web_servers(uri: str) -> None:
+    assert uris.parse(uri).scheme == uris.HTTPS

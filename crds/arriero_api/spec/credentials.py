@@ -6,7 +6,7 @@ from pydantic import Field
 
 from arriero_api.llama_names import REPOSITORIES
 from arriero_api.schema import Schema, matching, rules
-from arriero_api.uris import FETCHED, FORMS, PATTERN
+from arriero_api.uris import FETCHED, FORMS, PAGE_RULE, PATTERN
 
 _LLAMA: Final = ", ".join(f"'{name}'" for name in REPOSITORIES)
 HUB_RULE: Final = f"self.uri.startsWith('hf://') || self.uri in [{_LLAMA}]"
@@ -26,6 +26,7 @@ def source(field: str, *others: dict[str, str]) -> dict[str, Any]:
             "rule": "!self.contains('/../') && !self.endsWith('/..')",
             "message": f"{field} must not leave its volume: remove '..'",
         },
+        {"rule": PAGE_RULE["rule"], "message": f"{field} {PAGE_RULE['message']}"},
         *others,
     )
 

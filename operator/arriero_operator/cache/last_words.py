@@ -28,7 +28,8 @@ class Tally:
     def sentence(self) -> str:
         """For people."""
         counted = f"Requests since the stop: {self.shutdown.completed} completed, {self.shutdown.aborted} aborted"
-        return f"{counted}; of {self.silent} pods it is not known." if self.silent else f"{counted}."
+        pods = "1 pod" if self.silent == 1 else f"{self.silent} pods"
+        return f"{counted}; {pods} did not say." if self.silent else f"{counted}."
 
 
 class LastWords:

@@ -2,15 +2,17 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
-from arriero_api import owned_env, owned_flags, owned_pod
+from arriero_api import owned_env, owned_flags, owned_pod, pod_shapes
 from arriero_api.contract import Failure
 from arriero_api.types import Engine, EnvVar, Spec
 from arriero_operator.configuration.settings import Profile, Settings
 from arriero_operator.decide import capacity, policy
 from arriero_operator.decide.references import one_node
 from arriero_operator.diagnose.failures import failure
+from arriero_operator.pods.written import Written
+from arriero_operator.render import layers
 from arriero_operator.render.claim import DEFAULT_MODES
 from arriero_operator.render.inputs import Inputs, pod_inputs
 from arriero_operator.render.template import own_template
@@ -18,7 +20,8 @@ from arriero_operator.render.template import own_template
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A spec laid over its profile; without `profile` and `inputs` where the chart has no such profile.
+    """A spec laid over its profile; without `profile` where the chart has no such, without `inputs` where it cannot be
+    laid over it.
 
     `refused`: why it cannot be acted on.
     """
@@ -29,10 +32,17 @@ class Asked:
     inputs: Inputs | None
     refused: Failure | None = None
 
+    def written(self, template: dict[str, Any]) -> Written:
+        """Where the user, or the chart, has written what stands in the pod template made of this."""
+        profile = self.profile.name if self.profile else ""
+        return Written(template, _pod_templates(self.spec, self.profile), self.spec, profile)
+
 
 def asked(spec: Spec, settings: Settings) -> Asked:
     """`spec` over the profile that it asks for, or the chart's default."""
     profile = settings.profiles.get(spec.profile or settings.default_profile)
+    if (wrong := _misshapen(spec, profile)) is not None:
+        return Asked(spec, settings, profile, None, wrong)
     inputs = None if profile is None else pod_inputs(spec, profile, settings.hub_endpoint)
     bare = Asked(spec, settings, profile, inputs)
     return replace(bare, refused=next((found for check in _CHAIN if (found := check(bare)) is not None), None))
@@ -77,21 +87,35 @@ def _owned(variables: Iterable[EnvVar]) -> list[tuple[str, str]]:
     return [(name, why) for name, why in told if why]
 
 
+def _misshapen(spec: Spec, profile: Profile | None) -> Failure | None:
+    """A podTemplate that cannot even be laid over the pods."""
+    earlier: list[dict[str, Any]] = []
+    for where, template in _pod_templates(spec, profile):
+        found = [f"{where}{path}: {advice}" for path, advice in pod_shapes.misshapen(template, earlier)]
+        if found:
+            return failure("PodTemplateInvalid", "; ".join(found))
+        earlier.append(template)
+    return None
+
+
 def _pod_template(asked: Asked) -> Failure | None:
     if asked.profile is None or asked.inputs is None or not asked.inputs.pod_templates:
         return None
     base = own_template("", asked.inputs)
-    layers = {
-        f"profiles.{asked.profile.name}.podTemplate of the chart": asked.profile.pod_template,
-        "spec.podTemplate": asked.spec.pod_template,
-    }
     found = [
         f"{where}{path}: {advice}"
-        for where, layer in layers.items()
-        if layer is not None
-        for path, advice in owned_pod.refused(layer.model_dump(by_alias=True, exclude_unset=True), base)
+        for where, template in _pod_templates(asked.spec, asked.profile)
+        for path, advice in owned_pod.refused(template, base)
     ]
     return failure("PodTemplateFieldOwned", "; ".join(found)) if found else None
+
+
+def _pod_templates(spec: Spec, profile: Profile | None) -> list[tuple[str, dict[str, Any]]]:
+    """In the order in which they are laid over the pods, with the place where a user finds each."""
+    found = [("spec.podTemplate", spec.pod_template)]
+    if profile is not None:
+        found = [(f"profiles.{profile.name}.podTemplate of the chart", profile.pod_template), *found]
+    return [(where, layers.plain(template)) for where, template in found if template is not None]
 
 
 def _allowed(asked: Asked) -> Failure | None:

@@ -34,7 +34,7 @@ def judge(found: Iterable[Found], replicas: int) -> Seen:
     waits = [one.again for one in missing if one.again is not None]
     return Seen(
         contents=hashlib.sha256("\n".join(contents).encode()).hexdigest()[:16] if contents else "",
-        missing=tuple(str(one.reference) for one in missing),
+        missing=tuple(one.reference.told for one in missing),
         refused=_shared(found, replicas),
         retry_after=min(waits, default=None),
     )
@@ -51,6 +51,6 @@ def _shared(found: Iterable[Found], replicas: int) -> Failure | None:
     for one in found:
         if one.reference.kind == CLAIM and one_node(one.modes):
             modes = ", ".join(one.modes)
-            words = f"spec.replicas is {replicas}, and {one.reference} may be mounted by one node only ({modes})"
+            words = f"spec.replicas is {replicas}, and {one.reference.told} may be mounted by one node only ({modes})"
             return failure("ClaimNotShareable", words)
     return None

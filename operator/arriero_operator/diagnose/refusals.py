@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from arriero_api.contract import Failure
 from arriero_operator.diagnose.failures import failure
+from arriero_operator.pods.written import Written
 
 DENIED: Final = "ChildDenied"
 FAILED: Final = "ApiServerFailed"
@@ -17,7 +18,8 @@ def refused(where: str, message: str, intent: Mapping[str, Any]) -> Failure:
     """`where` names the object, `intent` is what was sent, `message` the API server's words."""
     if _has_image_volume(intent) and any(words in message for words in _NO_SOURCE):
         return failure("OciVolumesUnsupported", f"the API server knows no image volumes: {message}")
-    return failure("ChildRefused", f"{where}: {message}")
+    words = Written((intent.get("spec") or {}).get("template") or {}).words(message)
+    return failure("ChildRefused", f"{where}: {words}")
 
 
 def hindered(where: str, message: str, *, denied: bool) -> Failure:

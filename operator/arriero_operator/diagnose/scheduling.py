@@ -19,6 +19,7 @@ _COULD_FIT: Final = "No preemption victims found"
 _NEVER_FITS: Final = "Preemption is not helpful"
 _NOT_SAID: Final = "not eligible due to"
 """The pod may not preempt, by its priority class: so the scheduler has not looked whether that would help."""
+_BYTES: Final = ("memory", "ephemeral-storage")
 _QUOTA: Final = "exceeded quota"
 _INVALID: Final = " is invalid: "
 """The content is wrong; all else that keeps a pod from being made may pass."""
@@ -29,18 +30,42 @@ _QUOTA_PART: Final = re.compile(r"(requested|limited): (\S+)")
 
 
 def unplaced(pod: PodFacts) -> Failure | None:
-    """The scheduler has tried the pod and found no node."""
-    if pod.scheduled or pod.scheduling_reason != "Unschedulable":
+    """The scheduler has tried the pod and found no node, and nobody has promised one."""
+    if not _tried(pod):
         return None
     words = pod.scheduling_message
-    if _ACCELERATOR.search(words):
-        if _COULD_FIT in words:
-            return failure("AcceleratorsUnavailable", words)
-        if _NEVER_FITS in words:
-            return failure("AcceleratorsNeverFit", words)
-    if _CLAIM.search(words):
+    if not lacks_accelerators(pod) and _CLAIM.search(words):
         return failure("VolumeMountFailed", words)
-    return failure("Unschedulable", words)
+    if pod.nominated or pod.told.node_coming:
+        return None
+    if never_fits(pod):
+        return failure("AcceleratorsNeverFit", _with_amounts(pod))
+    if lacks_accelerators(pod):
+        return failure("AcceleratorsUnavailable", _with_amounts(pod))
+    return failure("Unschedulable", _with_amounts(pod))
+
+
+def lacks_accelerators(pod: PodFacts) -> bool:
+    """Whether the scheduler says that no node has accelerators (left), and whether those of other pods would do."""
+    words = pod.scheduling_message
+    return bool(_ACCELERATOR.search(words)) and (_COULD_FIT in words or _NEVER_FITS in words)
+
+
+def never_fits(pod: PodFacts) -> bool:
+    """Whether the scheduler says that no node, of those that there are, has as many accelerators as it asks for."""
+    return _tried(pod) and lacks_accelerators(pod) and _COULD_FIT not in pod.scheduling_message
+
+
+def _tried(pod: PodFacts) -> bool:
+    return not pod.scheduled and pod.scheduling_reason == "Unschedulable"
+
+
+def _with_amounts(pod: PodFacts) -> str:
+    """The scheduler's words, and what the pod asks for: accelerators first."""
+    names = sorted(pod.holds, key=lambda name: ("/" not in name, name))
+    asks = [f"{name} {quantity.written(pod.holds[name], in_bytes=name in _BYTES)}" for name in names]
+    words = pod.scheduling_message
+    return f"{words.rstrip('. ')}; the pod asks for {', '.join(asks)}" if asks else words
 
 
 def waits_for(pod: PodFacts, holders: Iterable[PodFacts]) -> bool:
@@ -49,7 +74,7 @@ def waits_for(pod: PodFacts, holders: Iterable[PodFacts]) -> bool:
     Where the scheduler does not say whether it would, one of `holders` must have all that is lacking.
     """
     words = pod.scheduling_message
-    if pod.scheduled or pod.scheduling_reason != "Unschedulable":
+    if not _tried(pod):
         return False
     lacking = set(_INSUFFICIENT.findall(words))
     anyway = _ONE_POD_VOLUME in words or _POD_COUNT in words

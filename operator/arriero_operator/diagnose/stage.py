@@ -30,6 +30,7 @@ _WORDS: Final = {
     "Loading": "loading the model",
     "Warming": "waiting for the first answer",
 }
+_PROMISED: Final = "waiting for the node that it has been promised"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,8 @@ def stage(pods: Sequence[PodFacts], wanted: str) -> Stage:
 def of_pod(pod: PodFacts) -> Stage:
     """The step at which a pod is that is not ready."""
     if not pod.scheduled:
-        return Stage(SCHEDULING, None, _WORDS[SCHEDULING])
+        promised = pod.nominated or pod.told.node_coming
+        return Stage(SCHEDULING, None, _PROMISED if promised else _WORDS[SCHEDULING])
     if pod.running_since is None or pod.status is None:
         return Stage(STARTING, None, _WORDS[STARTING])
     phase = _PHASES[pod.status.phase]

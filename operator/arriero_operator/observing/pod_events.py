@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from arriero_operator.diagnose.nodes import SANDBOX, VOLUMES
+from arriero_operator.diagnose.scheduling import never_fits
 from arriero_operator.kube.errors import KubeError
 from arriero_operator.kube.protocol import Kube, Object
 from arriero_operator.pods import facts
@@ -114,14 +115,14 @@ def told(events: Iterable[Object]) -> Told:
 
 def _waiting(pods: Sequence[PodFacts]) -> Iterable[tuple[PodFacts, datetime]]:
     """Pods that have a node and no sandbox there; pods without a node beside one that has: it might be taken down for
-    them, also in a restart, in which all are of one revision."""
+    them, also in a restart, in which all are of one revision; pods of which it is to be told that no node will do."""
     placed = any(pod.live and pod.scheduled for pod in pods)
     for pod in pods:
         if not pod.live or pod.running_since is not None or pod.sandboxed:
             continue
         if pod.scheduled and pod.waiting in ("", "ContainerCreating", "PodInitializing"):
             yield pod, pod.scheduled_at or pod.created
-        elif not pod.scheduled and pod.scheduling_reason == "Unschedulable" and placed:
+        elif not pod.scheduled and pod.scheduling_reason == "Unschedulable" and (placed or never_fits(pod)):
             yield pod, pod.created
 
 

@@ -1,6 +1,7 @@
 """The plan for a model, with what has to be looked up for it."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Final
 
 from arriero_api.contract import Registration
@@ -22,6 +23,7 @@ from arriero_operator.revisions.lineage import Seen
 from arriero_operator.rounds.observed import Observed
 from arriero_operator.work.keys import Key
 
+_CLASS_FIELD: Final = "spec.cache.claimTemplate.storageClassName"
 _READ: Final = 1_024
 """How many specs are remembered as laid over their profile: a model that starts is worked on several times."""
 
@@ -52,7 +54,7 @@ class Planner:
         needed = (*self._references(observed, asked), *self._class(observed), *credentials.needed(observed.spec))
         seen = await self._outside.look(observed.key, needed, observed.spec.replicas)
         found = self._rolling(observed, asked, seen, self._planned(observed, asked, seen))
-        return await self._tried(observed, found)
+        return await self._tried(observed, asked, found)
 
     def held(self, observed: Observed) -> Plan:
         """What was accepted last, where a plan cannot be made for now; neither it nor anything else is refused."""
@@ -117,13 +119,13 @@ class Planner:
             return found
         return self._planned(observed, asked, seen, rolling=rolls, moved=moved)
 
-    async def _tried(self, observed: Observed, found: Plan) -> Plan:
+    async def _tried(self, observed: Observed, asked: Asked, found: Plan) -> Plan:
         """Refused, where the API server does not take the pods of a new revision."""
         if found.revision is None or found.inputs is None or not found.inputs.pod_templates or observed.spec.paused:
             return found
         if any(names.revision_of(one) == found.revision.hash for one in revisions_of(self._cache, observed)):
             return found
-        why = await self._trials.refusal(observed.owner, found.revision)
+        why = await self._trials.refusal(observed.owner, found.revision, asked.written(found.revision.template))
         if why is None:
             return found
         refused = Plan(found.names, found.lost, why, profile=found.profile, retry_after=AGAIN)
@@ -136,7 +138,7 @@ class Planner:
             return ()
         claim = names.cache_claim(observed.owner.name)
         made = self._cache.get(CLAIMS, observed.key[0], claim) is not None
-        return () if made else (Reference(STORAGE_CLASS, wanted.storage_class_name),)
+        return () if made else (Reference(STORAGE_CLASS, wanted.storage_class_name, where=_CLASS_FIELD),)
 
     def _references(self, observed: Observed, asked: Asked) -> tuple[Reference, ...]:
         """What the pods refer to, but for what the operator makes itself."""
@@ -149,11 +151,10 @@ class Planner:
         if inputs.own_cache_claim:
             own.add((CLAIM, names.cache_claim(name)))
         plain = template.own_template(name, inputs)
-        try:
-            found = references(template.laid_over(plain, inputs), _followed(plain))
-        except (AttributeError, KeyError, TypeError):
-            found = ()  # a malformed podTemplate: the API server says what is wrong with it
-        needed = tuple(one for one in found if (one.kind, one.name) not in own)
+        whole = template.laid_over(plain, inputs)
+        written = asked.written(whole)
+        found = [one for one in references(whole, _followed(plain)) if (one.kind, one.name) not in own]
+        needed = tuple(replace(one, where=written.place(one.where)) for one in found)
         self._needed[observed.key] = (inputs.hash, needed)
         return needed
 

@@ -8,6 +8,7 @@ from arriero_api.contract import Failure
 from arriero_operator.diagnose.failures import failure
 from arriero_operator.kube.errors import Forbidden, Invalid
 from arriero_operator.kube.protocol import DEPLOYMENTS, Kube
+from arriero_operator.pods.written import Written
 from arriero_operator.render import children
 from arriero_operator.render.owner import Owner
 from arriero_operator.revisions.records import Revision
@@ -26,8 +27,11 @@ class Trials:
         self._clock = clock
         self._refused: dict[Key, tuple[str, float, Failure]] = {}
 
-    async def refusal(self, owner: Owner, revision: Revision) -> Failure | None:
-        """Why the API server refuses the pods; None where it takes them. Nothing is changed. Raises KubeError."""
+    async def refusal(self, owner: Owner, revision: Revision, written: Written) -> Failure | None:
+        """Why the API server refuses the pods, by the fields that are `written`; None where it takes them.
+
+        Nothing is changed. Raises KubeError.
+        """
         key = (owner.namespace, owner.name)
         known = self._refused.get(key)
         if known is not None and known[0] == revision.hash and self._clock() < known[1] + AGAIN:
@@ -40,7 +44,7 @@ class Trials:
         try:
             await self._kube.try_create(DEPLOYMENTS, whole)
         except Invalid as error:
-            found = failure("PodTemplateInvalid", _words(error.message, name))
+            found = failure("PodTemplateInvalid", _words(written.words(error.message), name))
             self._refused[key] = (revision.hash, self._clock(), found)
             return found
         except Forbidden:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from arriero_api import pod, uris
-from arriero_api.credentials import keys
+from arriero_api.credentials import keys, told
 from arriero_api.types import Spec
 from arriero_operator.render.inputs import Inputs
 from arriero_operator.render.references import SECRET, Reference
@@ -24,18 +24,24 @@ Json = dict[str, Any]
 def needed(spec: Spec) -> tuple[Reference, ...]:
     """The Secrets, each with the keys of which its source can use any: pods start without, and then wait for them."""
     listed = (spec.lora.adapters or ()) if spec.lora else ()
-    asked = [(spec.model.uri, spec.model.credentials), *((one.uri, one.credentials) for one in listed)]
-    found = {_reference(uri, one.secret_name) for uri, one in asked if one is not None}
+    asked = [
+        ("spec.model", spec.model.uri, spec.model.credentials),
+        *((f"spec.lora.adapters[{one.name}]", one.uri, one.credentials) for one in listed),
+    ]
+    found: dict[Reference, None] = {}
+    for where, uri, one in asked:
+        if one is not None:
+            found.setdefault(_reference(uri, one.secret_name, f"{where}.credentials.secretName"))
     return tuple(sorted(found))
 
 
-def _reference(uri: str, secret: str) -> Reference:
+def _reference(uri: str, secret: str, where: str) -> Reference:
     try:
-        known = keys(uris.parse(uri).scheme)
+        scheme = uris.parse(uri).scheme
     except uris.UriError:
-        known = ()
-    names = tuple(name for key in known for name in key.names)
-    return Reference(SECRET, secret, followed=True, one_of=names)
+        scheme = ""
+    names = tuple(name for key in keys(scheme) for name in key.names)
+    return Reference(SECRET, secret, followed=True, one_of=names, keys=told(scheme), where=where)
 
 
 def volumes(inputs: Inputs) -> list[Json]:
@@ -56,8 +62,9 @@ def mounts(inputs: Inputs) -> list[Json]:
 
 def mounted(template: Mapping[str, Any]) -> frozenset[str]:
     """Names of the Secrets that pods of a template have for their sources."""
-    found = template.get("spec", {}).get("volumes") or ()
-    return frozenset(str(one["secret"]["secretName"]) for one in found if str(one.get("name")).startswith(_VOLUME))
+    volumes = template.get("spec", {}).get("volumes") or ()
+    found = {str(one.get("name")): str((one.get("secret") or {}).get("secretName", "")) for one in volumes}
+    return frozenset(secret for name, secret in found.items() if secret and name == _name(secret))
 
 
 def _secrets(inputs: Inputs) -> list[str]:

@@ -61,8 +61,15 @@ def adapter_secrets(model: Model, lora: Lora | None) -> list[str]:
 
 def pod_templates(*layers: PodTemplate | None) -> list[dict[str, Any]]:
     """What each layer lays over the pods; a null, which takes a field away, is kept."""
-    found = (layer.model_dump(by_alias=True, exclude_unset=True) for layer in layers if layer is not None)
+    found = (plain(layer) for layer in layers if layer is not None)
     return [{part: value for part, value in one.items() if value} for one in found if any(one.values())]
+
+
+def plain(template: PodTemplate) -> dict[str, Any]:
+    """As it was written. Its spec, which may be of any shape and depth, is not gone through."""
+    metadata = template.metadata
+    written = metadata.model_dump(by_alias=True, exclude_unset=True) if metadata is not None else None
+    return {"metadata": written, "spec": template.spec}
 
 
 def _amounts(quantities: dict[str, int | str] | None) -> dict[str, str]:

@@ -145,8 +145,9 @@ class BringUp:
         folder = await resolved.fetch(report, foretaste.look)
         foretaste.nothing_more()
         await asyncio.to_thread(whole.check, folder, self.loader.flags, pooling=model.pooling)
-        # Nothing is looked for or fetched from here on, however long the check takes.
-        self.life.enter(Phase.LOADING, "all files are there; the engine checks its arguments")
+        # Nothing is looked up or fetched any more: the phase says so, however long the engine takes for that.
+        if self.life.phase in (Phase.RESOLVING, Phase.DOWNLOADING):  # not where it has been stopped meanwhile
+            self.life.enter(Phase.LOADING, "all files are there; the engine checks its arguments")
         return folder
 
     async def _check(self, model: Model, foretaste: Foretaste) -> None:

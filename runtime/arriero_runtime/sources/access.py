@@ -58,8 +58,8 @@ def read(scheme: str, secret: str, folder: Path = Path(pod.CREDENTIALS_DIR)) -> 
     known = credentials.keys(scheme)
     found = {key.name: text for key in known if (text := _first(folder / secret, key.names))}
     if not found:
-        names = ", ".join(key.name for key in known)
-        raise _missing(f"The Secret {secret} is not there, or has none of the keys {names}.")
+        words = f"is not there, or has no key that {scheme}:// can be asked with"
+        raise _missing(f"The Secret {secret} {words}: one of {credentials.told(scheme)}.")
     for key, other in credentials.TOGETHER.get(scheme, ()):
         if key in found and other not in found:
             raise _missing(f"The Secret {secret} has the key {key}, and not {other}, without which it is of no use.")

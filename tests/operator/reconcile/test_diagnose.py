@@ -1,5 +1,6 @@
 """From the states of pods to one reason with one remedy."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from arriero_api import labels
 from arriero_api.contract import Failure, Phase
 from arriero_api.reasons import REASONS
+from arriero_operator import quantity
 from arriero_operator.diagnose.failures import sentence
 from arriero_operator.diagnose.model import model_failure
 from arriero_operator.diagnose.stage import stage
@@ -122,6 +124,33 @@ CASES: dict[str, tuple[PodFacts, str, str]] = {
         "ephemeral-storage",
     ),
 }
+
+
+@pytest.mark.parametrize("words", [FULL, TOO_SMALL, TAINTED], ids=["in use", "too few", "tainted"])
+@pytest.mark.parametrize(
+    "promise", [{"told": Told(node_coming=True)}, {"nominated": "n-1"}], ids=["Event", "nominated"]
+)
+def test_a_pod_that_has_been_promised_a_node_waits_for_it_and_nothing_is_wrong(words: str, promise: Object) -> None:
+    found = replace(unschedulable(words), **promise)
+    assert model_failure([found], NEW, 1, None) is None
+    assert stage([found], NEW).phase == "Scheduling"
+    assert stage([found], NEW).message == "waiting for the node that it has been promised"
+
+
+def test_a_promised_node_does_not_hide_a_claim_that_is_not_there() -> None:
+    said = model_failure([replace(unschedulable(NO_CLAIM), told=Told(node_coming=True))], NEW, 1, None)
+    assert said is not None
+    assert said.reason == "VolumeMountFailed"
+
+
+@pytest.mark.parametrize("words", [FULL, TOO_SMALL, TAINTED], ids=["in use", "too few", "tainted"])
+def test_a_pod_without_a_node_is_told_with_what_it_asks_for(words: str) -> None:
+    asks = {"cpu": "1500m", "memory": "1536Mi", "nvidia.com/gpu": "4", "ephemeral-storage": "1G"}
+    holds = {name: quantity.parse(amount) for name, amount in asks.items()}
+    said = model_failure([replace(unschedulable(words), holds=holds)], NEW, 1, None)
+    assert said is not None
+    told = "; the pod asks for nvidia.com/gpu 4, cpu 1500m, ephemeral-storage 1000000000, memory 1536Mi"
+    assert said.message == words.rstrip(".") + told
 
 
 @pytest.mark.parametrize(("found", "reason", "words"), CASES.values(), ids=CASES)

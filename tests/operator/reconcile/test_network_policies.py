@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from arriero_api.types import Spec
+from arriero_api.types import EnvVar, Spec
 from arriero_operator.configuration.limits import Egress, NetworkRules
 from arriero_operator.render.networkpolicy import network_policy
 from arriero_operator.render.owner import Owner
@@ -28,6 +28,15 @@ def rules(uri: str = "hf://org/tiny", hub: str = "", adapter: str = "", **wanted
     assert made["podSelector"] == {"matchLabels": {"arriero.dev/model": "tiny"}}
     assert made["policyTypes"] == ["Ingress", "Egress"]
     return made
+
+
+def with_env(theirs: dict[str, str], **mine: str) -> list[int]:
+    """Ports of sources of a model with these variables, over those of its profile."""
+    spec = {"model": {"uri": "hf://org/tiny"}, "engine": {"env": [{"name": n, "value": v} for n, v in mine.items()]}}
+    base = [EnvVar(name=name, value=value) for name, value in theirs.items()]
+    rules = NetworkRules(enabled=True)
+    made: Json = network_policy(Owner("team", "tiny", "uid"), Spec.model_validate(spec), rules, "", base)["spec"]
+    return [one["port"] for one in made["egress"][1]["ports"]]
 
 
 def tcp(*ports: int) -> list[Json]:
@@ -73,6 +82,35 @@ def test_a_model_that_is_fetched_reaches_its_sources_and_the_hubs_own_port() -> 
 )
 def test_the_port_that_a_web_server_of_the_spec_is_at_is_open(uri: str, adapter: str, ports: list[int]) -> None:
     assert rules(uri, adapter=adapter)["egress"][1] == {"ports": tcp(*ports)}
+
+
+ADDRESSES = {
+    "a hub's": ("HF_ENDPOINT", "http://hub.example:8081", [443, 8081]),
+    "a store's": ("AWS_ENDPOINT_URL", "http://minio.example:9000/", [443, 9000]),
+    "a store's by another name": ("AWS_ENDPOINT", "http://minio.example:9000/", [443, 9000]),
+    "Azure's": ("AZURE_STORAGE_ENDPOINT", "http://azurite.example:10000/dev", [443, 10000]),
+    "Google's": ("GOOGLE_BASE_URL", "http://fake-gcs.example:4443", [443, 4443]),
+    "a proxy's": ("HTTPS_PROXY", "http://proxy.example:3128", [443, 3128]),
+    "a proxy's in lower case": ("https_proxy", "http://proxy.example:3128", [443, 3128]),
+    "a proxy's without a scheme": ("HTTP_PROXY", "proxy.example:3128", [443, 3128]),
+    "a proxy's without a port": ("all_proxy", "http://proxy.example", [80, 443]),
+    "a proxy's of another kind": ("ALL_PROXY", "socks5://proxy.example", [443, 1080]),
+    "none that can be": ("HTTPS_PROXY", "http://proxy.example:99999", [443]),
+    "none that is known": ("HTTPS_PROXY", "$(PROXY)", [443]),
+    "no address": ("NO_PROXY", "localhost:8000", [443]),
+}
+
+
+@pytest.mark.parametrize(("name", "value", "ports"), ADDRESSES.values(), ids=ADDRESSES)
+def test_the_port_of_an_endpoint_or_proxy_that_a_variable_names_is_open(
+    name: str, value: str, ports: list[int]
+) -> None:
+    assert with_env({}, **{name: value}) == ports
+    assert with_env({name: value}) == ports, "also of one that the profile has"
+
+
+def test_of_a_variable_that_the_spec_has_over_the_profiles_the_specs_counts() -> None:
+    assert with_env({"HTTPS_PROXY": "http://a:3128"}, HTTPS_PROXY="http://b:3129") == [443, 3129]
 
 
 def test_where_the_chart_names_other_ports_the_usual_one_is_not_opened_by_a_uri_without_a_port() -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -14,7 +15,7 @@ from arriero_operator.pods.facts import PodFacts, Told
 from tests.conftest import MakeOperator
 from tests.operator.reconcile.machines import machine, operator_on
 from tests.operator.reconcile.made import OLD, START, pod, ready, running
-from tests.operator.reconcile.models import events, model, patch_spec, until
+from tests.operator.reconcile.models import events, model, patch_spec, read, until
 from tests.operator.reconcile.pods import Pods, now
 from tests.operator.reconcile.test_turnover import NEXT, WAIT, finish, held, serve, strategy
 from tests.support.eventually import eventually
@@ -121,7 +122,13 @@ class FakeKube:
 
 
 UNPLACED = pod("b", scheduled=False, scheduling_reason="Unschedulable")
+NO_NODE = replace(
+    UNPLACED,
+    scheduling_message="0/2 nodes are available: 2 Insufficient nvidia.com/gpu. preemption: 0/2 nodes are available: "
+    "2 Preemption is not helpful for scheduling.",
+)
 ASKED = {
+    "one for which no node is large enough": ([NO_NODE], 0, True),
     "a pod that has a node and no sandbox for seconds": ([pod()], PATIENCE, True),
     "one that has just got its node": ([pod()], PATIENCE - 1, False),
     "one whose image is being pulled": ([pod(sandboxed=True, waiting="ContainerCreating")], 60, False),
@@ -229,6 +236,22 @@ def test_a_volume_that_cannot_be_attached_is_told_in_the_words_of_the_event(serv
     eventually(lambda: len(events(served, "tiny", "VolumeMountFailed")) == 1)
     pods.ready(placed)
     until(served, "tiny", "Ready", "True", "Ready")
+
+
+@pytest.mark.control_plane
+def test_a_pod_for_which_an_autoscaler_brings_a_node_is_waiting_and_no_failure_until_that_comes_to_naught(
+    served: Kubectl,
+) -> None:
+    served.apply(model("tiny", resources={"limits": {"nvidia.com/gpu": 64}}))
+    until(served, "tiny", "Ready", "False", "AcceleratorsNeverFit")
+    (waiting,) = Pods(served, "tiny").live()
+    write(served, waiting, "TriggeredScaleUp", "pod triggered scale-up", "cluster-autoscaler")
+    until(served, "tiny", "Ready", "False", "Scheduling", timeout=20)
+    progress = read(served, "tiny")["status"]["progress"]
+    assert (progress["phase"], progress["message"]) == ("Scheduling", "waiting for the node that it has been promised")
+    until(served, "tiny", "Scheduled", "False", "Scheduling")
+    write(served, waiting, "NotTriggerScaleUp", "pod did not trigger scale-up", "cluster-autoscaler")
+    until(served, "tiny", "Ready", "False", "AcceleratorsNeverFit", timeout=20)
 
 
 def change(kubectl: Kubectl) -> None:

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from arriero_api import owned_pod
 from arriero_api.types import PodTemplate, Spec
 from arriero_operator.configuration.limits import Policy
 from arriero_operator.configuration.settings import Profile, Settings
@@ -123,14 +122,6 @@ OWNED = {
         "volumeMounts[/etc/arriero]",
         "choose another path",
     ),
-    "a container without a name": ({"containers": [{"image": "x"}]}, ".spec.containers", "needs a name"),
-    "no list": ({"containers": None}, ".spec.containers", "must be a list of maps"),
-    "mounts that are no list": (
-        {"containers": [{"name": "runtime", "volumeMounts": "x"}]},
-        "volumeMounts",
-        "must be a list of maps",
-    ),
-    "more than is taken": ({"hostname": "x" * owned_pod.BYTES}, "spec.podTemplate", "at most 65536 are taken"),
 }
 
 
@@ -177,6 +168,11 @@ FORBIDDEN: dict[str, tuple[Policy, Json, str]] = {
         {"engine": {"env": [{"name": "HF_ENDPOINT", "value": "https://hub.example.org"}]}},
         "spec.engine.env: HF_ENDPOINT",
     ),
+    "another host by a name that the library alone knows": (
+        Policy(sources=["hf://org/"]),
+        {"engine": {"env": [{"name": "AWS_ENDPOINT", "value": "https://store.example.org"}]}},
+        "spec.engine.env: AWS_ENDPOINT",
+    ),
     "a type of Service": (
         Policy(service_types=["ClusterIP"]),
         {"service": {"type": "LoadBalancer"}},
@@ -204,16 +200,20 @@ def test_pods_carry_it_and_a_wrong_one_is_refused_in_the_api_servers_words_befor
     spec: Json = {"containers": [{"name": "proxy", "image": "proxy:1", "imagePullPolicy": "Sometimes"}]}
     served.apply(model("tiny", podTemplate={"spec": spec}))
     found = until(served, "tiny", "Accepted", "False", "PodTemplateInvalid")
-    assert 'imagePullPolicy: Unsupported value: "Sometimes"' in found["message"]
+    wrong = 'spec.podTemplate.spec.containers[0].imagePullPolicy: Unsupported value: "Sometimes"'
+    assert wrong in found["message"]
     until(served, "tiny", "Stalled", "True", "PodTemplateInvalid")
     assert not served.items("deployments,controllerrevisions", "arriero.dev/model=tiny")
     patch_spec(served, "tiny", {"podTemplate": {"spec": {"gpus": 4, "containers": None}}})
     found = until(served, "tiny", "Accepted", "False", "PodTemplateInvalid")
-    assert 'unknown field "spec.template.spec.gpus"' in found["message"]
+    assert 'unknown field "spec.podTemplate.spec.gpus"' in found["message"]
     patch_spec(served, "tiny", {"podTemplate": {"spec": {"gpus": None, "tolerations": "all"}}})
     found = until(served, "tiny", "Accepted", "False", "PodTemplateInvalid")
-    assert "tolerations" in found["message"]
-    spec = {"tolerations": None, "containers": [{"name": "proxy", "image": "proxy:1"}], "hostname": "box"}
+    assert "spec.podTemplate.spec.tolerations: is a text" in found["message"]
+    patch_spec(served, "tiny", {"podTemplate": {"spec": {"tolerations": None, "hostNetwork": "yes"}}})
+    found = until(served, "tiny", "Accepted", "False", "PodTemplateInvalid")
+    assert "spec.podTemplate.spec.hostNetwork" in found["message"]
+    spec = {"hostNetwork": None, "containers": [{"name": "proxy", "image": "proxy:1"}], "hostname": "box"}
     patch_spec(served, "tiny", {"podTemplate": {"metadata": {"labels": {"team": "nlp"}}, "spec": spec}})
     until(served, "tiny", "Accepted", "True")
     (made,) = eventually(lambda: Pods(served, "tiny").live())

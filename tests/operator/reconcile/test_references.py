@@ -134,9 +134,11 @@ def test_what_is_missing_is_refused_before_any_pod_and_the_refusal_clears_by_its
         kubectl.apply(one)
     kubectl.apply(claim("weights", "ReadOnlyMany"))
 
+    field = "spec.engine.env[LEVEL].valueFrom.configMapKeyRef"
+
     def only_the_key() -> bool:
         message = until(kubectl, "tiny", "Accepted", "False", "ReferenceMissing")["message"]
-        return bool(message.startswith("Not there: ConfigMap 'tuning', key 'level'. "))
+        return bool(message.startswith(f"Not there: ConfigMap 'tuning', key 'level' ({field}). "))
 
     eventually(only_the_key, 20)
     # Whatever a user writes there, only a model's label makes it a child.
@@ -172,8 +174,12 @@ def test_secrets_of_sources_are_looked_for_with_a_key_of_use_and_their_end_is_to
     hub = {"uri": "hf://org/tiny", "credentials": {"secretName": "hub"}}
     kubectl.apply(model("tiny", model=hub, lora={"adapters": adapters}))
     found = until(kubectl, "tiny", "Accepted", "False", "ReferenceMissing")
-    assert "Secret 'hub', one of the keys 'token', 'endpoint', 'ca.crt', 'proxy', 'noProxy'" in found["message"]
-    assert "Secret 'store', one of the keys 'accessKeyId'" in found["message"]
+    told = (
+        "Secret 'hub' with one of the keys token, endpoint, ca.crt, proxy or noProxy (spec.model.credentials.secretName"
+    )
+    assert told in found["message"]
+    told = "Secret 'store' with one of the keys accessKeyId with secretAccessKey, sessionToken with accessKeyId, region"
+    assert told in found["message"]
     kubectl.run("create", "secret", "generic", "hub", "--from-literal=HF_TOKEN=a")
     kubectl.run("create", "secret", "generic", "store", "--from-literal=password=a")
 
@@ -207,7 +213,7 @@ def test_a_claim_of_one_node_does_not_fit_two_replicas(kubectl: Kubectl, start: 
     kubectl.run("scale", "im/tiny", "--replicas=2")
     found = until(kubectl, "tiny", "Accepted", "False", "ClaimNotShareable")
     assert "spec.replicas is 2" in found["message"]
-    assert "'weights' may be mounted by one node only (ReadWriteOnce)" in found["message"]
+    assert "'weights' (spec.model.uri) may be mounted by one node only (ReadWriteOnce)" in found["message"]
     assert kubectl.json("get", "deployment", "tiny")["spec"]["replicas"] == 1
     kubectl.run("scale", "im/tiny", "--replicas=1")
     until(kubectl, "tiny", "Accepted", "True")

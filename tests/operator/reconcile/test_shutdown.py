@@ -148,7 +148,7 @@ async def test_what_the_pods_said_of_their_requests_is_added_up_and_who_said_not
     world.end("b")
     world.end("c")
     await world.farewells.follow(KEY)
-    assert "7 completed, 1 aborted; of 1 pods it is not known" in world.kube.messages[-1]
+    assert "7 completed, 1 aborted; 1 pod did not say." in world.kube.messages[-1]
 
 
 async def test_pods_that_ended_while_the_model_was_wanted_do_not_count() -> None:

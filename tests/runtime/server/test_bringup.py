@@ -68,6 +68,19 @@ async def test_arguments_are_checked_while_the_weights_come(hub: Hub, options: S
         assert server.loader.loaded is not None
 
 
+async def test_where_nothing_is_fetched_the_phase_is_that_of_the_engine_while_it_checks_its_arguments(
+    tmp_path: Path,
+) -> None:
+    async with running(options_for(tmp_path), ready=False) as server:
+        server.loader.checked.clear()
+        await eventually_async(lambda: server.serving.life.phase is Phase.LOADING)
+        assert "the engine checks its arguments" in server.serving.life.status.progress.message
+        server.loader.go.set()
+        server.loader.checked.set()
+        await server.reach(Phase.READY)
+        assert Phase.DOWNLOADING not in {message.status.phase for message in server.heard(Status)}
+
+
 async def test_wrong_arguments_end_a_download(hub: Hub, options: ServeOptions) -> None:
     hub.fault(Fault(path=WEIGHTS, bytes_per_second=4_000_000))
     async with running(options, ready=False) as server:
