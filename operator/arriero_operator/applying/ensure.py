@@ -134,7 +134,18 @@ class Children:
         for file in now.registrations.values():
             await found.beside(self._registrations.tell(now.key, now.observed.pods, file))
         await found.beside(self._budget(now))
-        await self._deployment(now, applied, found, whole=whole and found.refused is None)
+        await self._deployment(now, applied, found, whole=whole and found.refused is None and self._begun(now, applied))
+
+    def _begun(self, now: Round, applied: Revision) -> bool:
+        """Whether pods may be brought to the revision: of a spec that is not acted on nothing begins, also not what the
+        spec before it has asked for and was waiting for."""
+        if not now.plan.held or now.plan.rejection is not None:
+            return True
+        live = self._cache.get(DEPLOYMENTS, now.key[0], now.observed.stem)
+        if live is not None:
+            return names.revision_of(live["spec"]["template"]) == applied.hash
+        served = (now.observed.serving, now.observed.last_good)
+        return applied.hash in served or any(pod.revision == applied.hash for pod in now.observed.pods)
 
     async def _files(self, now: Round, revision: Revision, found: Obstacles, *, vital: bool) -> bool:
         """The record of the revision, and the names of every revision that has pods: before any pod that needs them.
@@ -163,7 +174,7 @@ class Children:
         live = self._cache.get(DEPLOYMENTS, owner.namespace, now.observed.stem)
         same = live is not None and live["spec"]["strategy"].get("rollingUpdate") == rolling
         await found.beside(self._spare(now, live))
-        if live is None or whole:
+        if whole or (live is None and not now.plan.held):
             try:
                 await self._applier.ensure(owner, DEPLOYMENTS, [template, scale] if same else [scale, template])
                 return

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.operator.reconcile.models import patch_spec, says, until
+from tests.operator.reconcile.models import model, patch_spec, says, until
 from tests.operator.reconcile.test_control_plane import serve
 from tests.support.eventually import eventually
 from tests.support.kubectl import Kubectl
@@ -74,6 +74,49 @@ def test_a_claim_that_its_pods_hold_stops_no_change_of_replicas_and_comes_back_a
         eventually(lambda: replicas(served) == 1)
     finally:
         served.run("delete", "pv", volume, "--wait=false")
+
+
+def test_a_spec_that_is_refused_begins_no_rollout_that_waited_for_a_claim(served: Kubectl) -> None:
+    volume = f"pv-{served.namespace}"
+    served.apply(persistent_volume(volume, served.namespace))
+    try:
+        pods = serve(served, cache={"claimTemplate": {"size": "1Gi", "storageClassName": "manual"}})
+        before = served.json("get", "deployment", "tiny")["spec"]["template"]
+        served.run("delete", "pvc", "tiny-cache", "--wait=false")
+        until(served, "tiny", "Ready", "False", "ChildLeaving")
+        patch_spec(served, "tiny", {"engine": {"maxModelLen": 512}})
+        until(served, "tiny", "Ready", "False", "ChildLeaving")
+        serving = {pod["metadata"]["uid"] for pod in pods.live()}
+        patch_spec(served, "tiny", {"profile": "unknown"})
+        until(served, "tiny", "Accepted", "False", "ProfileUnknown")
+        # A service that comes back shows that all of the model was worked on since.
+        served.run("delete", "service", "tiny")
+        eventually(lambda: served.exists("service", "tiny"), 5)
+        assert served.json("get", "deployment", "tiny")["spec"]["template"] == before
+        assert {pod["metadata"]["uid"] for pod in pods.live()} == serving
+        until(served, "tiny", "Available", "True")
+    finally:
+        served.run("delete", "pv", volume, "--wait=false")
+
+
+@pytest.mark.parametrize("kind", ["service", "configmap", "pvc", "deployment"])
+def test_what_a_deleted_model_of_the_name_has_left_is_told_while_a_finalizer_holds_it(
+    served: Kubectl, kind: str
+) -> None:
+    spec = {"cache": {"claimTemplate": {"size": "1Gi", "storageClassName": "manual"}}, "replicas": 0}
+    served.apply(model("tiny", **spec))
+    until(served, "tiny", "Ready", "True", "ScaledToZero")
+    held = served.items(kind, "arriero.dev/model=tiny")[0]["metadata"]
+    served.patch(kind, held["name"], {"metadata": {"finalizers": [HOLDER]}})
+    served.run("delete", "im", "tiny")
+    try:
+        served.apply(model("tiny", **spec))
+        found = until(served, "tiny", "Ready", "False", "ChildLeaving", timeout=20)
+        assert held["name"] in found["message"]
+        assert HOLDER in found["message"]
+    finally:
+        served.patch(kind, held["name"], {"metadata": {"finalizers": None}})
+    until(served, "tiny", "Ready", "True", "ScaledToZero", timeout=30)
 
 
 def persistent_volume(name: str, namespace: str) -> dict[str, Any]:
