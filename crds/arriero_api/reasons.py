@@ -154,6 +154,11 @@ _ALL: Final = (
         "Mend what is named: an admission webhook that does not answer, or the API server itself. It is tried again by itself.",
     ),
     _fault(
+        "OperatorFault",
+        "The operator met an error of its own while it worked on this model, which changes nothing for pods that serve.",
+        "Report it with what the operator's log says of this model. It is tried again by itself, and at each change.",
+    ),
+    _fault(
         "QuotaExceeded",
         "A ResourceQuota of the namespace allows no further pod.",
         "Raise the quota, lower spec.resources or free what others hold.",

@@ -52,7 +52,7 @@ def status(s: Situation, d: Described, before: Mapping[str, Any], now: str) -> J
         "accelerators": bounded(_list(d.accelerators), _ACCELERATORS),
         "model": _model(s, d, ready, before.get("model") or {}),
         "names": [_name(one) for one in s.names[:_NAMES]],
-        "conditions": _timed(conditions(s), before.get("conditions") or (), s.generation, now),
+        "conditions": timed(conditions(s), before.get("conditions") or (), s.generation, now),
     }
     for key in ("profile", "accelerators"):
         if not found[key]:
@@ -119,7 +119,7 @@ def _name(one: Any) -> Json:
     return found | {key: text for key, text in told.items() if text}
 
 
-def _timed(verdicts: list[Verdict], before: Any, generation: int, now: str) -> list[Json]:
+def timed(verdicts: list[Verdict], before: Any, generation: int, now: str) -> list[Json]:
     """Conditions as JSON; the time of one whose status stands moves not."""
     known = {one["type"]: one for one in before}
     found = []

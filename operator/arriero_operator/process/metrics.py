@@ -22,7 +22,9 @@ class Metric:
 
 
 RECONCILES: Final = Metric(
-    "arriero_reconciles_total", "Reconciles by outcome: success, requeue, error, terminal.", ("outcome",)
+    "arriero_reconciles_total",
+    "Reconciles by outcome: success, requeue, error (of the API server), fault (of the operator itself), terminal.",
+    ("outcome",),
 )
 RECONCILE_SECONDS: Final = Metric("arriero_reconcile_seconds", "Duration of a reconcile.")
 RECONCILES_RUNNING: Final = Metric("arriero_reconciles_running", "Reconciles under way.")

@@ -30,6 +30,7 @@ from arriero_operator.reconcile import events
 from arriero_operator.reconcile.asking import Asking
 from arriero_operator.reconcile.assess import assess
 from arriero_operator.reconcile.farewells import Farewells
+from arriero_operator.reconcile.net import Net
 from arriero_operator.reconcile.report import Reporter
 from arriero_operator.reconcile.rest import rests
 from arriero_operator.reconcile.waits import requeue_after, soonest, untold
@@ -45,11 +46,13 @@ from arriero_operator.work.result import Reconcile, Result
 async def make_reconcile(
     kube: Kube, cache: Cache, settings: Settings, expected: Expected, changed: Callable[[Key], None]
 ) -> AsyncIterator[Reconcile]:
-    """The reconcile of the operator's queue; it calls `changed` with keys that are to be reconciled, and puts into
-    `expected` what its own writes come back as."""
+    """The reconcile of the operator's queue, with the net below it.
+
+    It calls `changed` with keys that are to be reconciled, and puts into `expected` what its own writes come back as.
+    """
     async with RuntimeClient() as client:
         statuses = RuntimeStatuses(client.status, changed=changed)
-        yield Reconciler(kube, cache, settings, statuses, expected, changed=changed)
+        yield Net(Reconciler(kube, cache, settings, statuses, expected, changed=changed), kube, cache)
 
 
 class Reconciler:

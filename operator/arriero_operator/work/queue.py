@@ -17,7 +17,7 @@ from arriero_operator.work.backoff import Backoff
 from arriero_operator.work.calm import Calm
 from arriero_operator.work.keys import Key
 from arriero_operator.work.lines import Waiting
-from arriero_operator.work.result import Reconcile, Result, TerminalError
+from arriero_operator.work.result import Fault, Reconcile, Result, TerminalError
 from arriero_operator.work.slots import Slots
 
 _log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ class Observer(Protocol):
     """Who counts what the queue does."""
 
     def reconciled(self, outcome: str, seconds: float) -> None:
-        """`outcome` is one of success, requeue, error, terminal."""
+        """`outcome` is one of success, requeue, error, fault, terminal."""
 
 
 class Queue:
@@ -243,7 +243,7 @@ class Queue:
                 self._backoff.over(key)
                 _log.warning("Reconcile gave up until the next change", extra={**fields, "error": str(outcome)})
             case _:
-                word = "error"
+                word = "fault" if isinstance(outcome, Fault) else "error"
                 after = self._backoff.failed(key, now, asked=getattr(outcome, "retry_after", 0.0))
                 until = self._backoff.until(key)  # also for what was asked for while it ran
                 self._again[key] = {one: max(due, until) for one, due in self._again.get(key, {}).items()}

@@ -19,6 +19,10 @@ class TerminalError(Exception):
     """Trying again is of no use before the next change."""
 
 
+class Fault(Exception):
+    """A fault of the operator itself, which nobody foresaw; its cause is the error. It is tried again."""
+
+
 Reconcile = Callable[[Key], Awaitable[Result]]
 """Brings one key's world into its wanted state. Any exception but TerminalError leads to another try.
 
