@@ -173,7 +173,7 @@ _ALL: Final = (
     _fault(
         "Unschedulable",
         "No node can take the pod.",
-        "Compare the scheduler's words with what the pod asks for (spec.resources, or the profile's), and with the nodes' labels, taints and free resources.",
+        "Compare the scheduler's words with what the pod asks for (spec.resources.requests, or the profile's), and with the nodes' labels, taints and free resources.",
     ),
     _fault(
         "AcceleratorsUnavailable",

@@ -1,5 +1,6 @@
 """spec.podTemplate may be any JSON that its open schema lets through: laid over the pods, or refused by its path."""
 
+import json
 from typing import Any
 
 import pytest
@@ -17,7 +18,9 @@ from arriero_operator.render import children, template
 from arriero_operator.render.owner import Owner
 from arriero_operator.render.references import references
 from arriero_operator.revisions.room import room_of
-from tests.operator.reconcile.models import model, until
+from tests.operator.reconcile.models import model, patch_spec, until
+from tests.operator.reconcile.pods import Pods
+from tests.support.eventually import eventually
 from tests.support.kubectl import Kubectl
 
 Json = dict[str, Any]
@@ -204,3 +207,17 @@ def test_a_status_tells_of_it(served: Kubectl, name: str) -> None:
     served.apply(model("tiny", podTemplate={"spec": spec}))
     assert words in until(served, "tiny", "Accepted", "False", "PodTemplateInvalid")["message"]
     until(served, "tiny", "Ready", "False", "PodTemplateInvalid")
+
+
+@pytest.mark.control_plane
+@pytest.mark.parametrize("levels", [200, 900])
+def test_a_template_as_deep_as_the_api_server_takes_is_told_and_harms_no_other_model(
+    served: Kubectl, levels: int
+) -> None:
+    made = model("deep", podTemplate={"spec": {"x": "HERE"}})
+    served.run("create", "-f", "-", stdin=json.dumps(made).replace('"HERE"', '{"x": ' * levels + "1" + "}" * levels))
+    served.apply(model("tiny"))
+    until(served, "tiny", "Accepted", "True")
+    patch_spec(served, "tiny", {"replicas": 2})
+    eventually(lambda: len(Pods(served, "tiny").live()) == 2)
+    assert "more than" in until(served, "deep", "Accepted", "False", "PodTemplateInvalid")["message"]

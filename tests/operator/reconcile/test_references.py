@@ -185,7 +185,7 @@ def test_secrets_of_sources_are_looked_for_with_a_key_of_use_and_their_end_is_to
 
     def only_the_store() -> bool:
         message = until(kubectl, "tiny", "Accepted", "False", "ReferenceMissing")["message"]
-        return bool(message.startswith("Not there: Secret 'store', one of"))
+        return bool(message.startswith("Not there: Secret 'store' with one of"))
 
     eventually(only_the_store, 20)
     kubectl.patch("secret", "store", {"stringData": {"accessKeyId": "a"}})
