@@ -103,7 +103,7 @@ class Namespaces:
 
 
 def only_served(reconcile: Reconcile, served: Served) -> Reconcile:
-    """`reconcile`, but nothing for models of a namespace that is not served: all of them are looked at on its return."""
+    """`reconcile`, but nothing for models of a namespace that is not served: all are looked at on its return."""
 
     async def guarded(key: Key) -> Result:
         return await reconcile(key) if served.has(key[0]) else Result()

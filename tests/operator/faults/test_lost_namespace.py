@@ -37,8 +37,7 @@ def both(kubectl: Kubectl, second: Kubectl, tmp_path: Path) -> Iterator[Operator
     kubeconfig = operator_kubeconfig(kubectl, tmp_path, watched=watched)
     process = OperatorProcess(kubectl, tmp_path, settings, kubeconfig, program=TUNED, env={"TUNED": json.dumps(TIMES)})
     yield process
-    if not process.has_ended:
-        process.stop()
+    process.stop()
 
 
 def grant(kubectl: Kubectl, second: Kubectl, folder: Path) -> None:
