@@ -95,6 +95,16 @@ class Cache:
             if kind is MODELS:
                 self._rivals.drop(namespace, name)
 
+    def forget(self, namespace: str) -> None:
+        """Nothing is known of the namespace any more; whatever is told of it later counts."""
+        for kind in CACHED:
+            objects = self._objects[kind.kind]
+            for place in [place for place in objects if place[0] == namespace]:
+                self._unindex(kind, objects.pop(place))
+                if kind is MODELS:
+                    self._rivals.drop(*place)
+            self.retain_foreign(kind, namespace, ())
+
     def get(self, kind: Kind, namespace: str, name: str) -> Object | None:
         """The object as last seen, or None."""
         return self._objects[kind.kind].get((namespace, name))

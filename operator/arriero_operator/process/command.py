@@ -13,7 +13,8 @@ from typing import Final
 from arriero_operator.configuration import file
 from arriero_operator.configuration.file import SettingsError
 from arriero_operator.process import logs
-from arriero_operator.process.wiring import MakeReconcile, Options, serve
+from arriero_operator.process.options import Options
+from arriero_operator.process.wiring import MakeReconcile, serve
 
 _log = logging.getLogger("arriero_operator")
 

@@ -9,6 +9,7 @@ from arriero_operator.process.lease import Lease
 from arriero_operator.process.metrics import Metrics
 from arriero_operator.process.probe_server import Probes
 from arriero_operator.watching.resync import Resync
+from arriero_operator.watching.served import Served
 from arriero_operator.watching.watches import Watches
 from arriero_operator.work.queue import Queue
 
@@ -37,10 +38,11 @@ def probes(queue: Queue, resync: Resync, watches: Watches, begun: asyncio.Event,
     return Probes(live=[stuck, watches.deaf], ready=[filled, watching], metrics=observed.render)
 
 
-def gauges(observed: Metrics, queue: Queue, lease: Lease, cache: Cache) -> None:
+def gauges(observed: Metrics, queue: Queue, lease: Lease, cache: Cache, served: Served) -> None:
     """Series that are asked for their value when they are read."""
     observed.gauge(metrics.QUEUE_DEPTH, lambda: queue.depth)
     observed.gauge(metrics.QUEUE_OLDEST, lambda: queue.oldest_wait)
     observed.gauge(metrics.RECONCILES_RUNNING, lambda: queue.running)
     observed.gauge(metrics.LEASE_HELD, lambda: lease.held)
+    observed.gauge(metrics.NAMESPACES_LOST, lambda: len(served.lost))
     observed.gauge(metrics.CACHED, lambda: sum(map(cache.count, CACHED)))

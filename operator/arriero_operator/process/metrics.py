@@ -39,6 +39,9 @@ REQUEST_SECONDS: Final = Metric("arriero_api_request_seconds", "Duration of a re
 WATCH_EVENTS: Final = Metric("arriero_watch_events_total", "Watch events by kind.", ("kind",))
 REPAIRS: Final = Metric("arriero_resync_repairs_total", "Changes that a watch had lost, by kind.", ("kind",))
 CACHED: Final = Metric("arriero_cached_objects", "Objects in the cache.")
+NAMESPACES_LOST: Final = Metric(
+    "arriero_namespaces_lost", "Namespaces of watchNamespaces that are not served: gone, or without the chart's Role."
+)
 LEASE_HELD: Final = Metric("arriero_lease_held", "1 while this process is the one that works.")
 
 

@@ -105,9 +105,11 @@ class Reviews(Protocol):
         """As Kube.create."""
 
 
-async def check_rights(kube: Reviews, needed: list[Right]) -> None:
-    """Raises StartupError that lists every right that is missing, or the namespaces in which all are; and Unavailable
-    or Throttled."""
+async def check_rights(kube: Reviews, needed: list[Right]) -> list[str]:
+    """The watched namespaces in which nothing is allowed, where others are as needed.
+
+    Raises StartupError that lists every right that is missing, or the namespaces where all are of this kind; and
+    Unavailable or Throttled."""
     gate = asyncio.Semaphore(_AT_ONCE)
 
     async def allowed(right: Right) -> bool:
@@ -125,18 +127,30 @@ async def check_rights(kube: Reviews, needed: list[Right]) -> None:
     lost = _lost(needed, missing)
     if some := [str(right) for right in missing if right.namespace not in lost]:
         raise StartupError(f"the operator may not: {'; '.join(some)}: grant it as the chart's roles do")
-    if lost:
+    if lost and len(lost) == len({right.namespace for right in _watched(needed)}):
         words = (
             f"the operator may do nothing in {', '.join(lost)}: such a namespace is gone, or without the chart's Role"
         )
         raise StartupError(f"{words}: make it and upgrade the release, or take it out of watchNamespaces")
+    return lost
+
+
+async def check_again(kube: Reviews, needed: list[Right]) -> None:
+    """As `check_rights`, for one namespace that may be away for long: a single right is asked for before all are."""
+    await check_rights(kube, needed[:1])
+    await check_rights(kube, needed)
 
 
 def _lost(needed: Iterable[Right], missing: Iterable[Right]) -> list[str]:
     """Watched namespaces in which nothing is allowed."""
-    watched = [right for right in needed if right.namespace and right.resource != LEASES.plural]
+    watched = _watched(needed)
     allowed = {right.namespace for right in set(watched) - set(missing)}
     return sorted({right.namespace for right in watched} - allowed)
+
+
+def _watched(needed: Iterable[Right]) -> list[Right]:
+    """Those in watched namespaces."""
+    return [right for right in needed if right.namespace and right.resource != LEASES.plural]
 
 
 def _review(right: Right) -> Object:

@@ -6,8 +6,6 @@ import logging
 import os
 import signal
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from arriero_operator.cache.kube import CachedKube
@@ -22,11 +20,14 @@ from arriero_operator.process import health
 from arriero_operator.process.crd import check_crd
 from arriero_operator.process.lease import Lease
 from arriero_operator.process.metrics import Metrics
-from arriero_operator.process.rights import check_rights, left_out, rights
+from arriero_operator.process.namespaces import Namespaces, only_served
+from arriero_operator.process.options import Options
+from arriero_operator.process.rights import Right, check_again, check_rights, left_out, rights
 from arriero_operator.watching.follow import follow
 from arriero_operator.watching.intake import Intake
 from arriero_operator.watching.news import Expected
 from arriero_operator.watching.resync import Resync
+from arriero_operator.watching.served import Served
 from arriero_operator.watching.watches import Watches
 from arriero_operator.work.keys import Key
 from arriero_operator.work.queue import Queue
@@ -49,20 +50,6 @@ class WatchEnded(Exception):
     """Kopf stopped by itself and said nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How this process was started. `kubeconfig` None: the pod's service account. `identity`: unique to the process.
-
-    `lease` is the name of the Lease in `lease_namespace`: another for each installation, which lead beside each other.
-    """
-
-    kubeconfig: Path | None
-    lease_namespace: str
-    lease: str
-    identity: str
-    probe_port: int
-
-
 class Operator:
     """One operator process."""
 
@@ -76,6 +63,7 @@ class Operator:
         self._stop = asyncio.Event()
         self._edge_stop = asyncio.Event()
         self._edge_ready = asyncio.Event()
+        self._served = Served(settings.watch_namespaces)
         self._watches = Watches(settings.watch_namespaces)
 
     async def run(self, make_reconcile: MakeReconcile) -> None:
@@ -84,15 +72,15 @@ class Operator:
         kube = CachedKube(self._api, self._cache)
         settings, expected = self._settings, self._expected
         async with make_reconcile(kube, self._cache, settings, expected, lambda key: queue.add(key)) as reconcile:
-            queue = Queue(reconcile, settings.workers, self._metrics)
+            queue = Queue(only_served(reconcile, self._served), settings.workers, self._metrics)
             await self._run(kube, queue)
 
     async def _run(self, kube: Kube, queue: Queue) -> None:
-        settings, options = self._settings, self._options
+        options = self._options
         lease = Lease(self._api, options.lease_namespace, options.lease, options.identity)
-        resync = Resync(kube, self._cache, queue.add, settings.watch_namespaces, self._metrics.repaired)
+        resync = Resync(kube, self._cache, queue.add, self._served, self._metrics.repaired)
         self._watches.on_relist(resync.relisted)
-        health.gauges(self._metrics, queue, lease, self._cache)
+        health.gauges(self._metrics, queue, lease, self._cache, self._served)
         probes = health.probes(queue, resync, self._watches, self._edge_ready, self._metrics)
         await probes.start(options.probe_port)
         try:
@@ -117,10 +105,11 @@ class Operator:
 
     async def _check(self) -> None:
         settings = self._settings
-        await check_rights(self._api, rights(settings.watch_namespaces, self._options.lease_namespace, settings.reads))
+        for lost in await check_rights(self._api, self._rights(settings.watch_namespaces)):
+            self._served.lose(lost, "the operator may do nothing there: it is gone, or without the chart's Role")
         await check_crd(self._api)
         said = {
-            "namespaces": ", ".join(settings.watch_namespaces) or "all",
+            "namespaces": ", ".join(self._served.there()) or "all",
             "left_out": "; ".join(left_out(settings.reads, settings.network_policies.enabled)) or "nothing",
         }
         _log.info("Rights and CRD are as needed", extra=said)
@@ -128,12 +117,13 @@ class Operator:
     async def _work(self, queue: Queue, lease: Lease, resync: Resync) -> None:
         """Run everything until the first part ends; then end the rest, the watch last."""
         intake = Intake(self._cache, self._expected, queue.told, queue.add, self._metrics.watched)
+        namespaces = self._namespaces(intake, queue, resync)
         parts = [
             asyncio.create_task(self._stop.wait(), name="stop"),
             asyncio.create_task(self._rearm(), name="signals"),
             asyncio.create_task(self._lead(queue, lease, resync), name="lead"),
             asyncio.create_task(self._vigil(), name="crd"),
-            asyncio.create_task(self._follow(intake), name="children"),
+            asyncio.create_task(namespaces.run(), name="children"),
         ]
         # Kopf cancels whatever began after it, so it comes last.
         edge = asyncio.create_task(self._watch(intake), name="edge")
@@ -154,14 +144,25 @@ class Operator:
         if parts[0] not in done:
             raise WatchEnded("the watch has ended without being asked to")
 
-    async def _follow(self, intake: Intake) -> None:
-        await follow(self._api, self._settings.watch_namespaces, self._cache.selector, intake, self._watches)
+    def _namespaces(self, intake: Intake, queue: Queue, resync: Resync) -> Namespaces:
+        return Namespaces(
+            self._served,
+            self._cache,
+            self._watches,
+            resync,
+            queue.add,
+            lambda place: follow(self._api, (place,), self._cache.selector, intake, self._watches),
+            lambda place: check_again(self._api, self._rights((place,))),
+        )
+
+    def _rights(self, namespaces: tuple[str, ...]) -> list[Right]:
+        return rights(namespaces, self._options.lease_namespace, self._settings.reads)
 
     async def _watch(self, intake: Intake) -> None:
         await watch(
             intake,
             Credentials(self._options.kubeconfig),
-            self._settings.watch_namespaces,
+            self._served,
             self._watches,
             self._edge_stop,
             self._edge_ready,

@@ -8,8 +8,9 @@ from typing import Final
 
 from arriero_operator.cache.keys import key_of
 from arriero_operator.cache.store import CACHED, Cache
-from arriero_operator.kube.errors import KubeError, NotFound
+from arriero_operator.kube.errors import Forbidden, KubeError, NotFound
 from arriero_operator.kube.protocol import MODELS, Kind, Kube, Object, Objects, Scope
+from arriero_operator.watching.served import Served
 from arriero_operator.work.queue import Enqueue
 
 _log = logging.getLogger(__name__)
@@ -29,14 +30,14 @@ class Resync:
         kube: Kube,
         cache: Cache,
         enqueue: Enqueue,
-        namespaces: tuple[str, ...],
+        served: Served,
         repaired: Callable[[str], None],
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self._kube = kube
         self._cache = cache
         self._enqueue = enqueue
-        self._namespaces: tuple[str | None, ...] = namespaces or (None,)
+        self._served = served
         self._repaired = repaired
         self._jitter = jitter
         self._relisted: set[Kind] = set()
@@ -54,12 +55,15 @@ class Resync:
         Raises the errors of `kube.errors`.
         """
         for kind in kinds:
-            for namespace in self._namespaces:
-                async for obj in self._kube.each(kind, namespace, self._selector(kind)):
-                    self._cache.put(kind, obj)
-                    self._touch(kind, obj, routine=kind is not MODELS or not _changed(obj))
+            for namespace in self._places():
+                await self._unless_lost(namespace, self._fill(kind, namespace))
         self.synced = True
         _log.info("Caches filled", extra={kind.plural: self._cache.count(kind) for kind in CACHED})
+
+    async def fill(self, namespace: str) -> None:
+        """List what is in a namespace that is not served yet. Raises the errors of `kube.errors`."""
+        for kind in reversed(CACHED):  # the models last, so that none is seen without its children
+            await self._fill(kind, namespace)
 
     async def run(self) -> None:
         """Repair all from time to time, and one kind after its watch has listed anew, until cancelled.
@@ -82,8 +86,8 @@ class Resync:
     async def repair(self) -> None:
         """One comparison by metadata; then every model is reconciled once. Raises the errors of `kube.errors`."""
         for kind in CACHED:
-            for namespace in self._namespaces:
-                await self._repair(kind, namespace)
+            for namespace in self._places():
+                await self._unless_lost(namespace, self._repair(kind, namespace))
         for model in self._cache.models():
             self._touch(MODELS, model, routine=True)
 
@@ -93,11 +97,27 @@ class Resync:
             # First: one that is marked again while it is repaired has a newer list than the repair.
             self._relisted.discard(kind)
             try:
-                for namespace in self._namespaces:
-                    await self._repair(kind, namespace)
+                for namespace in self._places():
+                    await self._unless_lost(namespace, self._repair(kind, namespace))
             except KubeError:
                 self._relisted.add(kind)
                 raise
+
+    def _places(self) -> tuple[str | None, ...]:
+        return self._served.there() if self._served.named else (None,)
+
+    async def _unless_lost(self, namespace: str | None, listing: Awaitable[None]) -> None:
+        """A refusal in one of several namespaces is no failure: it is lost."""
+        try:
+            await listing
+        except Forbidden as error:
+            if namespace is None or not self._served.lose(namespace, error.message):
+                raise
+
+    async def _fill(self, kind: Kind, namespace: str | None) -> None:
+        async for obj in self._kube.each(kind, namespace, self._selector(kind)):
+            self._cache.put(kind, obj)
+            self._touch(kind, obj, routine=kind is not MODELS or not _changed(obj))
 
     async def _try(self, repair: Awaitable[None]) -> None:
         try:

@@ -31,9 +31,10 @@ class Watches:
         self._paths = {path_of(kind, place): (kind, place) for kind in CACHED for place in places}
         self._clock = clock or asyncio.get_running_loop().time
         self._last: dict[tuple[Kind, str], float] = {}
+        self._left: set[str] = set()
         self._relisted: Callable[[Kind], None] = lambda kind: None
         self.begun = asyncio.Event()
-        """Set once every watch has listed and begun to stream."""
+        """Set once every watch has listed and begun to stream, but for namespaces that were left."""
 
     def on_relist(self, call: Callable[[Kind], None]) -> None:
         """Call with the kind whenever a watch that has streamed lists again."""
@@ -42,19 +43,30 @@ class Watches:
     def requested(self, path: str, *, stream: bool) -> None:
         """A watch sends a request: a list, or the beginning of a stream. Other paths are ignored."""
         found = next((watch for known, watch in self._paths.items() if path.endswith(known)), None)
-        if found is None:
+        if found is None or found[1] in self._left:
             return
         known = found in self._last
         if known or stream:
             self._last[found] = self._clock()
         if known and not stream:
             self._relisted(found[0])
-        if len(self._last) == len(self._paths):
-            self.begun.set()
+        self._look()
 
     def doubted(self, kind: Kind) -> None:
         """Objects of the kind may have gone without a word: as after a list anew."""
         self._relisted(kind)
+
+    def leave(self, namespace: str) -> None:
+        """It is not watched any more: nothing is expected of it."""
+        self._left.add(namespace)
+        self._last = {watch: last for watch, last in self._last.items() if watch[1] != namespace}
+        self._look()
+
+    def enter(self, namespace: str) -> None:
+        """It is watched again, by watches that have not begun yet. What goes until then is told by nobody."""
+        self._left.discard(namespace)
+        for kind in CACHED:
+            self._relisted(kind)
 
     def deaf(self) -> str:
         """Which watch is dead, in a line; empty: none. Watches that have not begun yet are not judged."""
@@ -64,3 +76,7 @@ class Watches:
         silent = self._clock() - last
         where = f" in namespace {place}" if place else ""
         return f"the watch of {kind.plural}{where} has sent no request for {silent:.0f} s" if silent > DEAF else ""
+
+    def _look(self) -> None:
+        if all(watch in self._last or watch[1] in self._left for watch in self._paths.values()):
+            self.begun.set()

@@ -18,6 +18,7 @@ from arriero_operator.reconcile.reconciler import Reconciler
 from arriero_operator.watching.intake import take
 from arriero_operator.watching.news import Expected
 from arriero_operator.watching.resync import Resync
+from arriero_operator.watching.served import Served
 from arriero_operator.work.queue import Queue
 from tests.operator.faults.feed import Feed
 
@@ -108,7 +109,7 @@ class Mortal:
         metrics = Metrics()
         reconcile = Reconciler(cached, self._cache, settings, RuntimeStatuses(fetch), self._expected)
         self.queue = Queue(reconcile, 2, metrics)
-        self._resync = Resync(cached, self._cache, self.queue.add, (namespace,), metrics.repaired)
+        self._resync = Resync(cached, self._cache, self.queue.add, Served((namespace,)), metrics.repaired)
         self._working: asyncio.Task[None] | None = None
 
     async def start(self) -> None:

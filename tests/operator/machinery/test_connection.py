@@ -17,6 +17,7 @@ from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.credentials import Credentials
 from arriero_operator.kube.errors import Unavailable
 from arriero_operator.kube.protocol import CONFIG_MAPS, Object
+from arriero_operator.watching.served import Served
 from arriero_operator.watching.watches import Watches
 from tests.cluster.certificates import Authority
 
@@ -96,7 +97,7 @@ async def by_client(api: ApiServer, config: Path) -> Object:
 
 async def by_kopf(api: ApiServer, config: Path) -> Object:
     """What Kopf is answered, by the session that it is given."""
-    given = await edge._login(Credentials(config), Watches(()))()
+    given = await edge._login(Credentials(config), Served(()), Watches(()))()
     async with given.aiohttp_session as session:
         try:
             answer = await session.get(f"{given.server}/api/v1/namespaces/n/configmaps/a")

@@ -16,6 +16,7 @@ from arriero_operator.kube.credentials import Credentials
 from arriero_operator.kube.protocol import MODELS
 from arriero_operator.watching.intake import Intake
 from arriero_operator.watching.news import Expected
+from arriero_operator.watching.served import Served
 from arriero_operator.watching.watches import Watches
 from arriero_operator.work.keys import Key
 from tests.operator.machinery.test_edge import model
@@ -33,7 +34,7 @@ async def watching(kubeconfig: Path, namespace: str, keys: list[Key]) -> AsyncIt
         edge.watch(
             Intake(Cache(), Expected(), lambda key, routine=False: keys.append(key), keys.append, lambda kind: None),
             Credentials(kubeconfig),
-            (namespace,),
+            Served((namespace,)),
             Watches((namespace,)),
             stop,
             ready,

@@ -7,6 +7,7 @@ from arriero_operator.cache.store import Cache
 from arriero_operator.kube.errors import KubeError, Unavailable
 from arriero_operator.kube.protocol import MODELS, PODS, Object, Scope
 from arriero_operator.watching.resync import PERIOD, SETTLE, Resync
+from arriero_operator.watching.served import Served
 from tests.operator.machinery.objects import make
 from tests.support.virtual_time import run_virtual
 
@@ -41,7 +42,7 @@ def play(server: Server, script: Callable[[Resync, Cache], None]) -> list[str]:
         cache.put(PODS, make(PODS, name, 1))
 
     async def main() -> None:
-        resync = Resync(server, cache, lambda key, routine=False: None, (), lambda kind: None)  # type: ignore[arg-type]
+        resync = Resync(server, cache, lambda key, routine=False: None, Served(()), lambda kind: None)  # type: ignore[arg-type]
         running = asyncio.create_task(resync.run())
         script(resync, cache)
         await asyncio.sleep(PERIOD / 2)
@@ -100,6 +101,6 @@ async def test_a_model_of_another_operator_that_is_gone_is_forgotten_where_its_n
     for obj in foreign:
         cache.put(MODELS, obj)
         assert cache.has(MODELS, obj)
-    resync = Resync(Server(), cache, lambda key, routine=False: None, ("compared",), lambda kind: None)  # type: ignore[arg-type]
+    resync = Resync(Server(), cache, lambda key, routine=False: None, Served(("compared",)), lambda kind: None)  # type: ignore[arg-type]
     await resync.repair()
     assert [cache.has(MODELS, obj) for obj in foreign] == [False, True]

@@ -9,6 +9,7 @@ from arriero_operator.kube.adapter import ApiServer
 from arriero_operator.kube.errors import NotFound
 from arriero_operator.kube.protocol import CONFIG_MAPS, MODELS, Object
 from arriero_operator.watching.resync import Resync
+from arriero_operator.watching.served import Served
 from arriero_operator.work.keys import Key
 
 pytestmark = pytest.mark.control_plane
@@ -24,7 +25,7 @@ class Watchless:
         cached = CachedKube(kube, self.cache)
         self.changes: list[Key] = []
         """Those of the keys that are not only to be looked at once more."""
-        self.resync = Resync(cached, self.cache, self._enqueue, (namespace,), self.repaired.append)
+        self.resync = Resync(cached, self.cache, self._enqueue, Served((namespace,)), self.repaired.append)
 
     def _enqueue(self, key: Key, *, routine: bool = False) -> None:
         self.keys.append(key)
