@@ -7,6 +7,7 @@ import logging
 import os
 import secrets
 import socket
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +23,9 @@ LEASE: Final = "arriero-operator"
 """Name of the Lease of an operator that no chart has installed."""
 _COLLECT: Final = (10_000, 20, 20)
 """Python's own thresholds look through the young objects ten times for each event, and find next to nothing."""
+_DEEPEST: Final = 40_000
+"""Calls inside of each other. The API server takes JSON of 10,000 levels, and one object that cannot be read would end
+the watch of all: what goes through such a value needs a call or two for each level."""
 
 
 def run(make_reconcile: MakeReconcile, arguments: list[str] | None = None) -> int:
@@ -43,6 +47,7 @@ def run(make_reconcile: MakeReconcile, arguments: list[str] | None = None) -> in
         identity=given.identity,
         probe_port=given.probe_port,
     )
+    sys.setrecursionlimit(_DEEPEST)
     gc.freeze()  # what was imported stays
     gc.set_threshold(*_COLLECT)
     try:
