@@ -18,8 +18,7 @@ ALONE: Final[Mapping[str, str]] = {
     "RevisionNotFound": "Correct metadata.revision.",
     "Unauthorized": f"Ask the model's owner for access, and start the server with credentials that have it: {_TOKEN}.",
     "CredentialsInvalid": f"Start the server with valid credentials: {_TOKEN}.",
-    "CredentialsMissing": "Put the files that the message names into the folder of --credentials-dir that "
-    "--credentials names.",
+    "CredentialsMissing": "Put the named files into the folder of --credentials-dir that --credentials names.",
     "ModelGated": "Accept the terms on the repository's page with the account of the token, and start the server with "
     f"that token: {_TOKEN}.",
     "SourceUnreachable": "Check the hub's address (the variable HF_ENDPOINT), DNS and proxy.",
@@ -34,8 +33,8 @@ ALONE: Final[Mapping[str, str]] = {
     "CacheTooSmall": f"Raise {CACHE_LIMIT_VARIABLE} where it is set, or use a folder with more room for --cache-dir.",
     "CacheUnusable": "Use a folder for --cache-dir that the server's user may write.",
     "ModelIncomplete": "Put config.json, the weights and the tokenizer into the folder that provider_model_id names.",
-    "InvalidArguments": "Correct the argument that the message names; vLLM's stand behind --.",
-    "ContextTooLong": "Set --max-model-len to at most the length in the message.",
+    "InvalidArguments": "Correct the named argument; vLLM's stand behind --.",
+    "ContextTooLong": "Set --max-model-len to at most the named length.",
     "AcceleratorMemoryTooSmall": "Lower --max-model-len or --max-num-seqs, or use larger or more accelerators.",
     "SharedMemoryTooSmall": "Make /dev/shm larger.",
     "OOMKilled": "Give the server more memory, or register a smaller model.",

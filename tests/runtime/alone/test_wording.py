@@ -106,7 +106,7 @@ def test_a_flag_that_a_resource_would_have_a_field_for_may_stand_once(without_re
         refuse_owned(["--tool-call-parser=hermes", "--port=80"])
     assert "use --tool-call-parser in front of --" in str(elsewhere.value)
     assert "Arriero sets it itself" in str(elsewhere.value)
-    assert elsewhere.value.failure.remedy == "Correct the argument that the message names; vLLM's stand behind --."
+    assert elsewhere.value.failure.remedy == "Correct the named argument; vLLM's stand behind --."
     assert not LORA_ONLY & WRITTEN
 
 
