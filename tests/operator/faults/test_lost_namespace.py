@@ -99,6 +99,39 @@ def test_the_others_are_served_on_and_a_namespace_without_its_role_is_taken_up_o
     assert both.stop() == 0
 
 
+def test_a_namespace_in_which_the_watch_of_models_alone_is_refused_is_lost_and_taken_up_too(
+    both: OperatorProcess, kubectl: Kubectl, second: Kubectl, tmp_path: Path
+) -> None:
+    both.start()
+    both.wait_ready()
+    (role,) = second.items("role")
+    role["rules"] = [rule for rule in role["rules"] if "inferencemodels" not in rule["resources"]]
+    second.run("patch", "role", role["metadata"]["name"], "--type=merge", "-p", json.dumps({"rules": role["rules"]}))
+    eventually(lambda: said(both, "Namespace lost") == [second.namespace], 30)
+    serve(kubectl)
+    grant(kubectl, second, tmp_path)
+    serve(second)
+    replicas(second, "tiny", 2)
+    assert said(both, "Namespace lost") == said(both, "Namespace is back") == [second.namespace]
+
+
+def test_a_namespace_that_is_deleted_and_made_anew_is_served_again(
+    both: OperatorProcess, kubectl: Kubectl, second: Kubectl, tmp_path: Path
+) -> None:
+    both.start()
+    both.wait_ready()
+    serve(second)
+    kubectl.run("delete", "namespace", second.namespace, "--timeout=60s")
+    eventually(lambda: said(both, "Namespace lost") == [second.namespace], 30)
+    serve(kubectl)
+    kubectl.run("create", "namespace", second.namespace)
+    eventually(lambda: second.exists("serviceaccount", "default"))
+    grant(kubectl, second, tmp_path)
+    serve(second)
+    replicas(second, "tiny", 2)
+    assert said(both, "Namespace is back") == [second.namespace]
+
+
 def test_a_namespace_that_is_missing_at_the_start_does_not_keep_the_others_from_being_served(
     both: OperatorProcess, kubectl: Kubectl, second: Kubectl, tmp_path: Path
 ) -> None:

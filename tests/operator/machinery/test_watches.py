@@ -73,3 +73,26 @@ def test_other_requests_are_no_sign_of_life() -> None:
         assert watches.deaf()
 
     run_virtual(main())
+
+
+def test_a_namespace_that_is_left_is_not_waited_for_and_is_doubted_when_it_is_entered_again() -> None:
+    async def main() -> None:
+        watches = Watches(("a", "b"))
+        told: list[Kind] = []
+        watches.on_relist(told.append)
+        begin(watches, "a")
+        watches.leave("b")
+        assert watches.begun.is_set()
+        begin(watches, "b")
+        await asyncio.sleep(DEAF - 1)
+        begin(watches, "a", stream=True)
+        told.clear()
+        await asyncio.sleep(2)
+        assert watches.deaf() == ""
+        watches.enter("b")
+        assert set(told) == set(CACHED), "what went until then was told by nobody"
+        begin(watches, "b")
+        await asyncio.sleep(DEAF + 1)
+        assert watches.deaf()
+
+    run_virtual(main())
