@@ -27,6 +27,8 @@ AGAIN: Final = 5.0
 _SOON: Final = 1.0
 _LONGEST: Final = 30.0
 """Seconds between questions about a pod: a half of what it has waited, within these bounds."""
+_RARELY: Final = 600.0
+"""The longest of these for a pod that no node will do for: it may wait for days."""
 
 _REST: Final = 10
 """How many times as long as the last answer took nobody is asked about, AGAIN at most: to find the Events of one pod
@@ -65,7 +67,8 @@ class PodEvents:
         """Ask about pods that wait for what only Events tell; how soon to ask again (seconds)."""
         known, kept = self._heard.pop(key, {}), {}
         waits: list[float] = []
-        for pod, since in _waiting(pods):
+        unfit = _unfit(pods)
+        for pod, since in _waiting(pods, [alike[0] for alike in unfit]):
             waited = (moment - since).total_seconds()
             patience = PATIENCE if pod.scheduled else 0.0
             if waited < patience:
@@ -74,10 +77,14 @@ class PodEvents:
             heard = known.get(pod.uid)
             if (heard is None or self.clock() >= heard.again) and self.clock() >= self._free:
                 found = await self._ask(key[0], pod, heard.told if heard else Told())
-                heard = _Heard(found, self.clock() + min(_LONGEST, max(AGAIN, waited / 2)))
+                longest = _RARELY if unfit and not pod.scheduled else _LONGEST
+                heard = _Heard(found, self.clock() + min(longest, max(AGAIN, waited / 2)))
             if heard is not None:
                 kept[pod.uid] = heard
             waits.append(self._wait(heard))
+        for alike in unfit:
+            if (first := kept.get(alike[0].uid)) is not None:
+                kept |= {pod.uid: first for pod in alike}
         if kept:
             self._heard[key] = kept
         return min(waits, default=None)
@@ -113,17 +120,33 @@ def told(events: Iterable[Object]) -> Told:
     return Told(str(last.get("reason", "")), _words(last), node_coming=bool(nodes) and nodes[-1] in _PROMISED)
 
 
-def _waiting(pods: Sequence[PodFacts]) -> Iterable[tuple[PodFacts, datetime]]:
+def _waiting(pods: Sequence[PodFacts], unfit: Sequence[PodFacts]) -> Iterable[tuple[PodFacts, datetime]]:
     """Pods that have a node and no sandbox there; pods without a node beside one that has: it might be taken down for
-    them, also in a restart, in which all are of one revision; pods of which it is to be told that no node will do."""
-    placed = any(pod.live and pod.scheduled for pod in pods)
+    them, also in a restart, in which all are of one revision; and those of `unfit`."""
+    placed = _placed(pods)
     for pod in pods:
         if not pod.live or pod.running_since is not None or pod.sandboxed:
             continue
         if pod.scheduled and pod.waiting in ("", "ContainerCreating", "PodInitializing"):
             yield pod, pod.scheduled_at or pod.created
-        elif not pod.scheduled and pod.scheduling_reason == "Unschedulable" and (placed or never_fits(pod)):
+        elif not pod.scheduled and pod.scheduling_reason == "Unschedulable" and (placed or pod in unfit):
             yield pod, pod.created
+
+
+def _unfit(pods: Sequence[PodFacts]) -> list[list[PodFacts]]:
+    """Pods of a model without any node, of which it is to be told that no node will do, by revision: those of one ask
+    for the same, so that the oldest is asked about for all of them."""
+    found: dict[str, list[PodFacts]] = {}
+    if not _placed(pods):
+        for pod in sorted(
+            (pod for pod in pods if pod.live and never_fits(pod)), key=lambda pod: (pod.created, pod.name)
+        ):
+            found.setdefault(pod.revision, []).append(pod)
+    return list(found.values())
+
+
+def _placed(pods: Sequence[PodFacts]) -> bool:
+    return any(pod.live and pod.scheduled for pod in pods)
 
 
 def _words(event: Mapping[str, Any]) -> str:

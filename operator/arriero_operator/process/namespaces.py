@@ -85,7 +85,7 @@ class Namespaces:
 
     async def _until_back(self, namespace: str) -> None:
         """Wait until the operator has its rights there, and fill the cache with what there is."""
-        wait = 1.0
+        wait, said = 1.0, self._served.lost[namespace]
         while True:
             await asyncio.sleep(wait * (0.5 + 0.5 * random.random()))
             wait = min(LONGEST, 2 * wait)
@@ -93,7 +93,8 @@ class Namespaces:
                 await self._check(namespace)
                 await self._resync.fill(namespace)
             except (KubeError, StartupError) as error:
-                _log.debug("Namespace is not back", extra={"namespace": namespace, "error": str(error)})
+                if said != (said := str(error)):
+                    _log.warning("Namespace is not back", extra={"namespace": namespace, "error": said})
             else:
                 self._watches.enter(namespace)
                 return

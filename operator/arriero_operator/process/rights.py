@@ -1,7 +1,7 @@
 """Every right that the operator uses, and whether it has it."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -57,6 +57,7 @@ LEASE_RIGHTS: Final = ((LEASES, "", ("get", "create", "patch")),)
 
 _REVIEWS: Final = Kind("authorization.k8s.io/v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews")
 _AT_ONCE: Final = 8
+_WITHOUT: Final = "is gone, or without the chart's Role"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +106,11 @@ class Reviews(Protocol):
         """As Kube.create."""
 
 
-async def check_rights(kube: Reviews, needed: list[Right]) -> list[str]:
-    """The watched namespaces in which nothing is allowed, where others are as needed.
+async def check_rights(kube: Reviews, needed: list[Right]) -> Mapping[str, str]:
+    """The watched namespaces in which something is missing, where another is as needed; each with what is missing.
 
-    Raises StartupError that lists every right that is missing, or the namespaces where all are of this kind; and
-    Unavailable or Throttled."""
+    Raises StartupError that lists every right that is missing, where it is none of a watched namespace or all of these
+    lack some; and Unavailable or Throttled."""
     gate = asyncio.Semaphore(_AT_ONCE)
 
     async def allowed(right: Right) -> bool:
@@ -124,33 +125,47 @@ async def check_rights(kube: Reviews, needed: list[Right]) -> list[str]:
     except KubeError as error:
         raise StartupError(f"the operator's rights cannot be checked: {error}") from error
     missing = [right for right, answer in zip(needed, answers, strict=True) if not answer]
-    lost = _lost(needed, missing)
-    if some := [str(right) for right in missing if right.namespace not in lost]:
-        raise StartupError(f"the operator may not: {'; '.join(some)}: grant it as the chart's roles do")
-    if lost and len(lost) == len({right.namespace for right in _watched(needed)}):
-        words = (
-            f"the operator may do nothing in {', '.join(lost)}: such a namespace is gone, or without the chart's Role"
-        )
+    return _lost(needed, missing)
+
+
+def _lost(needed: Sequence[Right], missing: Sequence[Right]) -> Mapping[str, str]:
+    """As `check_rights`, from what is missing."""
+    watched = _by_namespace(needed)
+    lacks = _by_namespace(missing)
+    nothing = [place for place in lacks if len(lacks[place]) == len(watched[place])]
+    others = [right for right in missing if not _is_watched(right)]
+    none_whole = bool(lacks) and len(lacks) == len(watched)
+    if others or (none_whole and len(nothing) < len(lacks)):
+        named = [*others, *(right for place in lacks if place not in nothing for right in lacks[place])]
+        raise StartupError(f"{_may_not(named)}: grant it as the chart's roles do")
+    if none_whole:
+        words = f"the operator may do nothing in {', '.join(nothing)}: such a namespace {_WITHOUT}"
         raise StartupError(f"{words}: make it and upgrade the release, or take it out of watchNamespaces")
-    return lost
+    gone = f"the operator may do nothing there: the namespace {_WITHOUT}"
+    return {place: gone if place in nothing else _may_not(rights) for place, rights in lacks.items()}
+
+
+def _may_not(missing: Iterable[Right]) -> str:
+    return f"the operator may not: {'; '.join(map(str, missing))}"
+
+
+def _by_namespace(found: Iterable[Right]) -> dict[str, list[Right]]:
+    """Those in watched namespaces."""
+    by: dict[str, list[Right]] = {}
+    for right in filter(_is_watched, found):
+        by.setdefault(right.namespace, []).append(right)
+    return dict(sorted(by.items()))
+
+
+def _is_watched(right: Right) -> bool:
+    """Whether it is one in a named namespace that is watched: all but the Lease's."""
+    return bool(right.namespace) and right.resource != LEASES.plural
 
 
 async def check_again(kube: Reviews, needed: list[Right]) -> None:
     """As `check_rights`, for one namespace that may be away for long: a single right is asked for before all are."""
     await check_rights(kube, needed[:1])
     await check_rights(kube, needed)
-
-
-def _lost(needed: Iterable[Right], missing: Iterable[Right]) -> list[str]:
-    """Watched namespaces in which nothing is allowed."""
-    watched = _watched(needed)
-    allowed = {right.namespace for right in set(watched) - set(missing)}
-    return sorted({right.namespace for right in watched} - allowed)
-
-
-def _watched(needed: Iterable[Right]) -> list[Right]:
-    """Those in watched namespaces."""
-    return [right for right in needed if right.namespace and right.resource != LEASES.plural]
 
 
 def _review(right: Right) -> Object:

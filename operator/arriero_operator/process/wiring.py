@@ -23,7 +23,7 @@ from arriero_operator.process.metrics import Metrics
 from arriero_operator.process.namespaces import Namespaces, only_served
 from arriero_operator.process.options import Options
 from arriero_operator.process.rights import Right, check_again, check_rights, left_out, rights
-from arriero_operator.watching.follow import follow
+from arriero_operator.watching.follow import follow, lists_at_once
 from arriero_operator.watching.intake import Intake
 from arriero_operator.watching.news import Expected
 from arriero_operator.watching.resync import Resync
@@ -105,8 +105,9 @@ class Operator:
 
     async def _check(self) -> None:
         settings = self._settings
-        for lost in await check_rights(self._api, self._rights(settings.watch_namespaces)):
-            self._served.lose(lost, "the operator may do nothing there: it is gone, or without the chart's Role")
+        lost = await check_rights(self._api, self._rights(settings.watch_namespaces))
+        for namespace, because in lost.items():
+            self._served.lose(namespace, because)
         await check_crd(self._api)
         said = {
             "namespaces": ", ".join(self._served.there()) or "all",
@@ -145,13 +146,14 @@ class Operator:
             raise WatchEnded("the watch has ended without being asked to")
 
     def _namespaces(self, intake: Intake, queue: Queue, resync: Resync) -> Namespaces:
+        lists = lists_at_once()
         return Namespaces(
             self._served,
             self._cache,
             self._watches,
             resync,
             queue.add,
-            lambda place: follow(self._api, (place,), self._cache.selector, intake, self._watches),
+            lambda place: follow(self._api, place, self._cache.selector, intake, self._watches, lists),
             lambda place: check_again(self._api, self._rights((place,))),
         )
 

@@ -57,6 +57,8 @@ class Net:
             await self._tell(key, failure(FAULT, words))
             raise Fault(f"{type(error).__name__}: {error}") from error
         self._hesitation.passed(key)
+        if result.gone:
+            self._reporter.forget(key)
         return result
 
     def _generation(self, key: Key) -> int:

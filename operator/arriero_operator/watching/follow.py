@@ -60,12 +60,18 @@ class Child:
         return BACKOFFS[times - 1]
 
 
-async def follow(source: Source, namespaces: tuple[str, ...], labels: str, intake: Intake, signs: Watches) -> None:
-    """Follow all FOLLOWED kinds in these namespaces, or in all, until cancelled. Raises as Informer.run, in a group."""
-    lists = asyncio.Semaphore(LISTS)
+def lists_at_once() -> asyncio.Semaphore:
+    """What all that follow share, as each list has a page in memory."""
+    return asyncio.Semaphore(LISTS)
+
+
+async def follow(
+    source: Source, namespace: str, labels: str, intake: Intake, signs: Watches, lists: asyncio.Semaphore
+) -> None:
+    """Follow all FOLLOWED kinds in a namespace, or with an empty one in all, until cancelled; `lists` is taken for
+    each list. Raises as Informer.run, in a group."""
     async with asyncio.TaskGroup() as group:
         for kind in FOLLOWED:
-            for namespace in namespaces or ("",):
-                scope = Scope(kind, namespace, labels)
-                one = Informer(source, scope, Child(scope, intake, signs), lists)
-                group.create_task(one.run(), name=f"watch {kind.plural} {namespace}".strip())
+            scope = Scope(kind, namespace, labels)
+            one = Informer(source, scope, Child(scope, intake, signs), lists)
+            group.create_task(one.run(), name=f"watch {kind.plural} {namespace}".strip())

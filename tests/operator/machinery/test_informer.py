@@ -12,7 +12,7 @@ from arriero_operator.kube.errors import Expired, Forbidden, KubeError, Throttle
 from arriero_operator.kube.protocol import SERVICES, Kind, Object, Objects, Scope
 from arriero_operator.watching import follow as following
 from arriero_operator.watching import watches
-from arriero_operator.watching.follow import BACKOFFS, FOLLOWED, Child, follow
+from arriero_operator.watching.follow import BACKOFFS, FOLLOWED, Child, follow, lists_at_once
 from arriero_operator.watching.informer import Informer
 from arriero_operator.watching.intake import Intake
 from arriero_operator.watching.news import Expected
@@ -227,6 +227,7 @@ async def test_every_kind_but_the_models_is_followed_in_every_namespace(monkeypa
             begun.add((self._scope.kind.kind, self._scope.namespace))
 
     monkeypatch.setattr(following, "Informer", Counted)
-    await follow(Server(), ("a", "b"), "", woken(Cache(), []), Watches(("a", "b")))
+    for place in ("a", "b"):
+        await follow(Server(), place, "", woken(Cache(), []), Watches(("a", "b")), lists_at_once())
     assert begun == {(kind.kind, place) for kind in FOLLOWED for place in ("a", "b")}
     assert max(watches.STREAM) + watches.INACTIVITY + sum(BACKOFFS) < watches.DEAF

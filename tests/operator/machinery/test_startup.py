@@ -117,26 +117,43 @@ async def test_a_real_api_server_with_our_crd_and_all_rights_passes(kube: ApiSer
 
 
 class Reviewing:
-    """FAKE of the API server's answers: all is allowed in these namespaces, `but` one resource; nothing in others."""
+    """FAKE of the API server's answers: all is allowed in these namespaces, `but` one resource (`only_in` one of them);
+    nothing in others."""
 
-    def __init__(self, *allowed: str, but: str = "") -> None:
-        self._allowed, self._but = allowed, but
+    def __init__(self, *allowed: str, but: str = "", only_in: str = "") -> None:
+        self._allowed, self._but, self._only_in = allowed, but, only_in
 
     async def create(self, kind: Kind, obj: Object) -> Object:
         asked = obj["spec"]["resourceAttributes"]
-        yes = asked.get("namespace") in self._allowed and asked["resource"] != self._but
+        place = asked.get("namespace")
+        without = asked["resource"] == self._but and self._only_in in ("", place)
+        yes = place in self._allowed and not without
         return {"status": {"allowed": yes}}
 
 
 async def test_a_namespace_that_is_gone_is_named_in_place_of_its_rights() -> None:
     needed = rights(("a", "b"), "ops")
-    assert await check_rights(Reviewing("a", "ops"), needed) == ["b"]
+    (lost,) = (await check_rights(Reviewing("a", "ops"), needed)).items()
+    assert lost == ("b", "the operator may do nothing there: the namespace is gone, or without the chart's Role")
     with pytest.raises(StartupError) as caught:
         await check_rights(Reviewing("ops"), needed)
     assert str(caught.value).startswith("the operator may do nothing in a, b: such a namespace is gone")
     assert "watchNamespaces" in str(caught.value)
     with pytest.raises(StartupError, match="may not: get services in namespace a"):
         await check_rights(Reviewing("a", "b", "ops", but="services"), needed)
+
+
+async def test_a_namespace_without_one_right_takes_no_other_one_with_it_and_the_right_is_named() -> None:
+    needed = rights(("a", "b"), "ops")
+    without = Reviewing("a", "b", "ops", but="services", only_in="b")
+    lost = await check_rights(without, needed)
+    assert list(lost) == ["b"]
+    assert lost["b"].startswith("the operator may not: get services in namespace b; ")
+
+
+async def test_a_lease_that_may_not_be_taken_is_told_also_where_its_namespace_is_watched_and_lost() -> None:
+    with pytest.raises(StartupError, match="may not: get leases"):
+        await check_rights(Reviewing("team"), rights(("ops", "team"), "ops"))
 
 
 def test_all_that_is_cached_may_be_listed_watched_and_fetched_again() -> None:

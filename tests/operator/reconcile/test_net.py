@@ -25,11 +25,12 @@ class Faulty:
 
     def __init__(self, error: Exception | None) -> None:
         self.error = error
+        self.result = Result()
 
     async def __call__(self, key: Key) -> Result:
         if self.error is not None:
             raise self.error
-        return Result()
+        return self.result
 
 
 class World:
@@ -152,6 +153,13 @@ async def test_a_fault_of_a_moment_takes_no_ready_model_back(world: World) -> No
     world.time += PATIENCE
     await world.reconcile(KeyError("x"))
     assert (await world.status())["Ready"][1] == "OperatorFault"
+
+
+async def test_of_a_model_that_is_gone_nothing_is_remembered(world: World) -> None:
+    await world.reconcile(KeyError("x"))
+    world.faulty.result = Result(gone=True)
+    await world.reconcile(None)
+    assert not world.net._reporter._wrote
 
 
 async def test_a_request_that_failed_is_not_told_as_a_fault(world: World) -> None:

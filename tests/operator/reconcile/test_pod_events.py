@@ -167,6 +167,21 @@ async def test_a_pod_is_asked_about_rarer_the_longer_it_waits_and_what_was_heard
     assert heard.known(KEY, pod().uid) == Told()
 
 
+async def test_of_pods_that_no_node_will_do_for_one_is_asked_about_for_all_and_rarer_the_longer_they_wait() -> None:
+    kube, seconds = FakeKube(event("TriggeredScaleUp", "a node comes")), 0.0
+    heard = PodEvents(kube, lambda: seconds)
+    pods = [replace(NO_NODE, name=f"p-{number}", uid=f"p-{number}") for number in range(40)]
+    looks = 0
+    while seconds < 86_400:
+        again = await heard.refresh(KEY, pods, START + timedelta(seconds=seconds))
+        assert again is not None
+        seconds += again
+        looks += 1
+        assert all(heard.known(KEY, one.uid).node_coming for one in pods)
+    assert set(kube.asked) == {"p-0"}
+    assert looks == len(kube.asked) <= 86_400 / 600 + 30
+
+
 async def test_of_many_pods_that_wait_few_are_asked_about_where_answers_take_long() -> None:
     kube, seconds = FakeKube(), 0.0
     heard = PodEvents(kube, lambda: seconds)

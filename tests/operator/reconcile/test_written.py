@@ -139,3 +139,9 @@ def test_something_that_is_not_there_is_told_with_the_field_that_refers_to_it(se
     served.apply(model("tiny", engine={"env": [{"name": "A", "value": "1"}, {"name": "B", "valueFrom": ref}]}))
     message = until(served, "tiny", "Accepted", "False", "ReferenceMissing")["message"]
     assert "ConfigMap 'absent', key 'k' (spec.engine.env[B].valueFrom.configMapKeyRef)" in message
+
+
+@pytest.mark.parametrize("key", ["\u00b2", "9" * 5000])
+def test_what_only_looks_like_a_number_is_a_key_of_a_map(written: Written, key: str) -> None:
+    said = f"spec.template.spec.containers[0].resources.limits[{key}]: Invalid value"
+    assert f"limits[{key}]: Invalid value" in written.words(said)
