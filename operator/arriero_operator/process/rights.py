@@ -133,14 +133,18 @@ def _lost(needed: Sequence[Right], missing: Sequence[Right]) -> Mapping[str, str
     watched = _by_namespace(needed)
     lacks = _by_namespace(missing)
     nothing = [place for place in lacks if len(lacks[place]) == len(watched[place])]
-    others = [right for right in missing if not _is_watched(right)]
     none_whole = bool(lacks) and len(lacks) == len(watched)
-    if others or (none_whole and len(nothing) < len(lacks)):
-        named = [*others, *(right for place in lacks if place not in nothing for right in lacks[place])]
-        raise StartupError(f"{_may_not(named)}: grant it as the chart's roles do")
+    named = [right for right in missing if not _is_watched(right)]
     if none_whole:
+        named += [right for place in lacks if place not in nothing for right in lacks[place]]
+    faults = []
+    if none_whole and nothing:
         words = f"the operator may do nothing in {', '.join(nothing)}: such a namespace {_WITHOUT}"
-        raise StartupError(f"{words}: make it and upgrade the release, or take it out of watchNamespaces")
+        faults.append(f"{words}: make it and upgrade the release, or take it out of watchNamespaces")
+    if named:
+        faults.append(f"{_may_not(named)}: grant it as the chart's roles do")
+    if faults:
+        raise StartupError("; ".join(faults))
     gone = f"the operator may do nothing there: the namespace {_WITHOUT}"
     return {place: gone if place in nothing else _may_not(rights) for place, rights in lacks.items()}
 
