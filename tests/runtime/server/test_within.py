@@ -80,6 +80,11 @@ def result(*blocks: dict[str, Any]) -> dict[str, Any]:
     return said({"type": "tool_result", "tool_use_id": "t", "content": list(blocks)})
 
 
+def added(tool: dict[str, Any]) -> dict[str, Any]:
+    change = {"type": "tool_definition", "definition": tool}
+    return said({"type": "tool_addition", "tool": change}, role="system")
+
+
 @pytest.mark.parametrize("path", [MESSAGES, COUNT_TOKENS])
 @pytest.mark.parametrize(
     ("request_", "name", "words"),
@@ -92,6 +97,8 @@ def result(*blocks: dict[str, Any]) -> dict[str, Any]:
         ({"thinking": {"type": "adaptive", "budget_tokens": 2048}}, "thinking", "budget_tokens"),
         ({"system": [{"type": "text", "text": "a"}, IMAGE]}, "system", "image"),
         (said(IMAGE, role="system"), "messages", "image"),
+        (added({"type": "web_search_20250305", "name": "web_search"}), "messages", "web_search_20250305"),
+        (added(TOOL | {"input_examples": [{"a": 1}]}), "messages", "input_examples"),
         (result({"type": "document", "source": {}}), "messages", "document"),
         (result({"type": "image", "source": {"type": "file", "file_id": "f"}}), "messages", "file"),
         (said({"type": "image", "source": {"type": "file", "file_id": "f"}}), "messages", "file"),
@@ -120,6 +127,7 @@ def test_what_the_engine_passes_over_in_messages_is_refused_by_name(
         said(IMAGE, {"type": "text", "text": "a", "citations": []}),
         result({"type": "text", "text": "a"}, IMAGE),
         said({"type": "text", "text": "a"}, {"type": "tool_removal", "tool": {}}, role="system"),
+        added(TOOL | {"strict": True}),
         {"tools": 5, "system": 5, "messages": [1, None], "output_config": [], "thinking": "x"},
     ],
     ids=str,
