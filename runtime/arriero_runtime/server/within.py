@@ -75,7 +75,7 @@ def _messages(request: Mapping[str, Any], _: frozenset[str]) -> Iterator[Fault]:
     yield from _unknown("output_config", output, ("effort", "format"), {})
     thinking = request.get("thinking")
     known = ("type", "budget_tokens") if isinstance(thinking, dict) and thinking.get("type") == "enabled" else ("type",)
-    yield from _unknown("thinking", thinking, known, {"display": ("summarized",)})
+    yield from _unknown("thinking", thinking, known, {"display": ("summarized", "omitted"), "block_binding": ({},)})
     yield from _blocks("system", request.get("system"), ("text",))
     for message in objects(request.get("messages")):
         if message.get("role") == "system":
@@ -100,10 +100,15 @@ _TOOL: Final = (
 def _unknown(where: str, value: Any, known: tuple[str, ...], nothing: Mapping[str, tuple[Any, ...]]) -> Iterator[Fault]:
     """Members that are not `known`, but for null and the values in `nothing`, which ask for nothing."""
     for name, told in value.items() if isinstance(value, dict) else ():
-        if name in known or told is None or told in nothing.get(name, ()):
+        if name in known or told is None or without_nulls(told) in nothing.get(name, ()):
             continue
         with_it = " with this value" if nothing.get(name) else ""
         yield where, f"holds {_shown(name)}, which is not supported{with_it} and would have no effect"
+
+
+def without_nulls(value: Any) -> Any:
+    """An object without its members that are null: these ask for what is done anyway."""
+    return {name: told for name, told in value.items() if told is not None} if isinstance(value, dict) else value
 
 
 def _blocks(where: str, content: Any, known: tuple[str, ...], within: str = "system") -> Iterator[Fault]:
