@@ -73,7 +73,8 @@ TAKEN: Final[Mapping[str, frozenset[str]]] = {
 """Path → parameters that have an effect, or that only name a request. Other paths are not looked at."""
 
 HINTS: Final = _names(
-    """metadata safety_identifier prompt_cache_key prompt_cache_retention prompt_cache_options prediction"""
+    """metadata safety_identifier prompt_cache_key prompt_cache_retention prompt_cache_options prediction
+    client_metadata"""
 )
 """Of OpenAI's API: they ask for no other answer, so they are taken wherever they come."""
 

@@ -63,6 +63,7 @@ def test_a_parameter_that_works_only_with_another_names_it() -> None:
 def test_hints_of_openai_clients_are_taken() -> None:
     for name in ("metadata", "safety_identifier", "prompt_cache_key", "user"):
         assert fault(CHAT, **{name: "x"}) is None
+    assert fault("/v1/responses", client_metadata={"session_id": "s1"}) is None
 
 
 def clear(keep: Any) -> dict[str, Any]:
