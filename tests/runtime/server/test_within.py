@@ -9,6 +9,11 @@ from arriero_runtime.server.routes import COUNT_TOKENS, MESSAGES, RESPONSES
 from arriero_runtime.server.within import fault
 
 FUNCTION = {"type": "function", "name": "f", "parameters": {"type": "object"}}
+GRAMMAR = {
+    "type": "custom",
+    "name": "apply_patch",
+    "format": {"type": "grammar", "syntax": "lark", "definition": "start: /.+/"},
+}
 TOOL = {"name": "f", "input_schema": {"type": "object"}}
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "eA=="}}
 
@@ -60,6 +65,7 @@ def test_what_the_engine_passes_over_in_a_response_is_refused_by_name(request_: 
         {"input": "x", "tools": None, "include": None, "reasoning": None, "text": None, "top_logprobs": 0},
         {"tools": [FUNCTION, {"type": "custom", "name": "c"}], "tool_choice": {"type": "function", "name": "f"}},
         {"tools": [{"type": "namespace", "name": "n", "tools": [FUNCTION]}], "tool_choice": "required"},
+        {"tools": [GRAMMAR], "tool_choice": "auto"},
         {"include": ["reasoning.encrypted_content"], "reasoning": {"effort": "medium", "summary": "auto"}},
         {"include": ["message.output_text.logprobs"], "top_logprobs": 2},
         {"text": {"format": {"type": "text"}, "verbosity": "medium"}},
@@ -133,6 +139,7 @@ def test_what_the_engine_passes_over_in_messages_is_refused_by_name(
         {"system": [{"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}}]},
         said(IMAGE, {"type": "text", "text": "a", "citations": []}),
         result({"type": "text", "text": "a"}, IMAGE),
+        said({"type": "tool_result", "tool_use_id": "t", "is_error": True, "content": "a"}),
         said({"type": "text", "text": "a"}, {"type": "tool_removal", "tool": {}}, role="system"),
         added(TOOL | {"strict": True}),
         {"tools": 5, "system": 5, "messages": [1, None], "output_config": [], "thinking": "x"},
