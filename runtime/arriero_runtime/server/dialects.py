@@ -29,9 +29,9 @@ _HINTS: Final = frozenset({"metadata", "cache_control"})
 """`metadata` names who asks; which prompts are kept for the next ones the engine decides by itself."""
 HINTS: Final[Mapping[str, frozenset[str]]] = {MESSAGES: _HINTS, COUNT_TOKENS: _HINTS, EMBED: frozenset()}
 
-_CLEARS_NOTHING: Final = tuple({"type": "clear_thinking_20251015", "keep": every} for every in ("all", {"type": "all"}))
-"""As nothing is cleared here; the chat template has its own way with reasoning. Without `keep`, that of older turns would
-go."""
+_CLEARS_NOTHING: Final = tuple({"type": "clear_thinking_20251015", "keep": kept} for kept in ("all", {"type": "all"}))
+"""As nothing is cleared here; the chat template has its own way with reasoning. Without `keep`, older turns would lose
+theirs."""
 _ONLY: Final[Mapping[str, tuple[Any, ...]]] = {
     "service_tier": ("auto", "standard_only"),
     "speed": ("standard",),
