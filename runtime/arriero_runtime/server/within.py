@@ -43,11 +43,20 @@ def _responses(request: Mapping[str, Any], honoured: frozenset[str]) -> Iterator
             yield "input", f"holds a message of the assistant with {len(content)} contents; give one text"
 
 
+_UNFORMED: Final = (
+    "holds a custom tool with a 'format' other than text, which is not supported; leave 'format' out, and say in the "
+    "tool's 'description' what the text must look like"
+)
+
+
 def _tools(request: Mapping[str, Any], known: tuple[str, ...]) -> Iterator[Fault]:
     for tool in objects(request.get("tools")):
         kind = tool.get("type")
         if isinstance(kind, str) and kind not in known:
             yield "tools", _not_run(kind)
+        form = tool.get("format")
+        if kind == "custom" and isinstance(form, dict) and form.get("type") not in (None, "text"):
+            yield "tools", _UNFORMED
         inner = [one.get("type") for one in objects(tool.get("tools"))] if kind == "namespace" else []
         if others := [str(one) for one in inner if one != "function"]:
             yield "tools", f"holds one of type {_shown(others[0])} in a namespace, where only functions are supported"

@@ -39,6 +39,7 @@ def test_an_engine_with_servers_of_tools_runs_those_that_it_knows() -> None:
     ("request_", "name"),
     [
         ({"tools": [{"type": "namespace", "name": "n", "tools": [{"type": "custom", "name": "c"}]}]}, "tools"),
+        ({"tools": [FUNCTION, GRAMMAR]}, "tools"),
         ({"tools": [FUNCTION], "tool_choice": {"type": "file_search"}}, "tool_choice"),
         ({"tools": [FUNCTION], "tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": []}}, "tool_choice"),
         ({"include": ["web_search_call.action.sources"]}, "include"),
@@ -65,7 +66,7 @@ def test_what_the_engine_passes_over_in_a_response_is_refused_by_name(request_: 
         {"input": "x", "tools": None, "include": None, "reasoning": None, "text": None, "top_logprobs": 0},
         {"tools": [FUNCTION, {"type": "custom", "name": "c"}], "tool_choice": {"type": "function", "name": "f"}},
         {"tools": [{"type": "namespace", "name": "n", "tools": [FUNCTION]}], "tool_choice": "required"},
-        {"tools": [GRAMMAR], "tool_choice": "auto"},
+        {"tools": [{"type": "custom", "name": "c", "format": {"type": "text"}}], "tool_choice": "auto"},
         {"include": ["reasoning.encrypted_content"], "reasoning": {"effort": "medium", "summary": "auto"}},
         {"include": ["message.output_text.logprobs"], "top_logprobs": 2},
         {"text": {"format": {"type": "text"}, "verbosity": "medium"}},
