@@ -157,6 +157,7 @@ class BringUp:
 
     async def _load(self, folder: Path, model: Model) -> Engine:
         """Never left alone: an engine that comes up after all is given away by `free`."""
+        self.dispatcher.counts.engine_begins()
         loading = asyncio.ensure_future(self.loader.load(folder, self.names.current, model))
         withdrawn = asyncio.ensure_future(self._withdrawal.withdrawn())
         try:

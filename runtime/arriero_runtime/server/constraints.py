@@ -5,7 +5,9 @@ import json
 import re
 from typing import Any, Final
 
-_MEMBER: Final = re.compile(rb'"(?:response_format|structured_outputs|tools|format)"')
+from arriero_runtime.server import tool_forms
+
+_MEMBER: Final = re.compile(rb'"(?:response_format|structured_outputs|tools?|format)"')
 _FREE: Final = (None, "text")
 """Types of a format that bind nothing."""
 
@@ -33,26 +35,26 @@ def _binding(request: dict[str, Any]) -> str:
     output = request.get("output_config")
     if isinstance(output, dict) and _is_bound(output.get("format")):
         return "output_config"
-    return "tools" if _has_bound_tools(request.get("tools"), request.get("tool_choice")) else ""
+    return _bound_tools(request)
 
 
 def _is_bound(form: Any) -> bool:
     return isinstance(form, dict) and form.get("type") not in _FREE
 
 
-def _has_bound_tools(tools: Any, choice: Any) -> bool:
-    """A call is forced, or one that comes by itself is to keep to its tool's schema."""
+def _bound_tools(request: dict[str, Any]) -> str:
+    """The first member whose tools bind: a call is forced, or one that comes by itself is to keep to its tool's
+    schema."""
+    choice = request.get("tool_choice")
     kind = choice.get("type") if isinstance(choice, dict) else choice
-    if not isinstance(tools, list) or kind == "none":
-        return False
+    if kind == "none":
+        return ""
     # Anthropic's API has objects for all choices, also for the free one.
     forced = kind == "required" or (isinstance(choice, dict) and kind != "auto")
-    return forced or any(map(_is_strict, tools))
+    return next((where for where, tool in tool_forms.offered(request) if forced or _is_strict(tool)), "")
 
 
-def _is_strict(tool: Any) -> bool:
+def _is_strict(tool: dict[str, Any]) -> bool:
     """In chats `strict` stands inside of the function."""
-    if not isinstance(tool, dict):
-        return False
     function = tool.get("function")
     return tool.get("strict") is True or (isinstance(function, dict) and function.get("strict") is True)

@@ -95,8 +95,11 @@ class Counts(Collector):
         now = self._clock()
         spent = self._seconds.get((self._phase.value,), 0.0) + max(0.0, now - self._since)
         self._seconds[self._phase.value,] = spent
-        self._engines += phase is Phase.LOADING and self._phase is not phase
         self._phase, self._since = phase, now
+
+    def engine_begins(self) -> None:
+        """One more engine is being loaded. The phase Loading begins before, while arguments are still checked."""
+        self._engines += 1
 
     def text(self) -> str:
         """The Prometheus text format."""

@@ -29,14 +29,17 @@ _HINTS: Final = frozenset({"metadata", "cache_control"})
 """`metadata` names who asks; which prompts are kept for the next ones the engine decides by itself."""
 HINTS: Final[Mapping[str, frozenset[str]]] = {MESSAGES: _HINTS, COUNT_TOKENS: _HINTS, EMBED: frozenset()}
 
+_CLEARS_NOTHING: Final = tuple({"type": "clear_thinking_20251015", "keep": kept} for kept in ("all", {"type": "all"}))
+"""As nothing is cleared here; the chat template has its own way with reasoning. Without `keep`, older turns would lose
+theirs."""
 _ONLY: Final[Mapping[str, tuple[Any, ...]]] = {
     "service_tier": ("auto", "standard_only"),
     "speed": ("standard",),
     "mcp_servers": ([],),
-    "context_management": ({}, {"edits": []}),
+    "context_management": ({}, {"edits": []}, *({"edits": [edit]} for edit in _CLEARS_NOTHING)),
     "container": (),
     "inference_geo": (),
-    "diagnostics": (),
+    "diagnostics": ({},),
     "compaction": (),
     "fallbacks": ([],),
     "fallback_credit_token": (),

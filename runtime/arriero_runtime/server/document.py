@@ -12,7 +12,11 @@ from arriero_runtime.server.routes import OPEN, OPENAI_PREFIX
 
 PATH: Final = "/openapi.json"
 """The one route that the document leaves out: itself."""
-_KEY: Final = "apiKey"
+_SCHEMES: Final[Mapping[str, Mapping[str, str]]] = {
+    "bearer": {"type": "http", "scheme": "bearer"},
+    "apiKey": {"type": "apiKey", "in": "header", "name": "x-api-key"},
+}
+"""The ways in which a key can be sent; one is enough. See `keys`."""
 _TEXT: Final = {"200": {"description": "Prometheus's text format.", "content": {"text/plain": {}}}}
 _PLAIN: Final[operations.Described] = {
     "/health": {"get": {"summary": "Whether the model is ready.", "responses": {"200": {"description": "It is."}}}},
@@ -68,8 +72,8 @@ def served(engine: Mapping[str, Any], table: Table, *, keys: bool, registers: bo
     components["schemas"] = {**components.get("schemas", {}), **schemas}
     document: dict[str, Any] = {"openapi": "3.1.0", "info": {"title": "Arriero", "version": "1"}, "paths": paths}
     if keys:
-        components["securitySchemes"] = {_KEY: {"type": "http", "scheme": "bearer"}}
-        document["security"] = [{_KEY: []}]
+        components["securitySchemes"] = dict(_SCHEMES)
+        document["security"] = [{name: []} for name in _SCHEMES]
         for path in OPEN & paths.keys():
             paths[path] = {method: {**about, "security": []} for method, about in paths[path].items()}
     return {**document, "components": components}

@@ -19,9 +19,13 @@ def fault(path: str, request: Mapping[str, Any], honoured: frozenset[str]) -> tu
             nothing, needs = UNLESS[name]
             if name not in honoured and value is not None and value not in nothing:
                 return name, f"would have no effect: it needs {needs}"
-        elif name not in taken and name not in hints(path) and value is not None and value not in idle.get(name, ()):
+        elif name not in taken and name not in hints(path) and not _asks_for_nothing(value, idle.get(name, ())):
             return name, _why(path, name)
     return within.fault(path, request, honoured) or _needs_another(request)
+
+
+def _asks_for_nothing(value: Any, idle: tuple[Any, ...]) -> bool:
+    return value is None or within.without_nulls(value) in idle
 
 
 def _why(path: str, name: str) -> str:

@@ -39,6 +39,7 @@ _SCORING: Final = _names(
     """query documents queries items data_1 data_2 text_1 text_2 top_n instruction max_tokens_per_query
     max_tokens_per_doc"""
 )
+_RERANK: Final = ("/rerank", "/v1/rerank", "/v2/rerank")
 _VECTORS: Final = _names("dimensions embed_dtype encoding_format endianness")
 _POOLED: Final = _MODEL | _TRACE | _POOLING
 _SCORED: Final = _POOLED - _VECTORS - {"input", "messages", "task"} | _SCORING
@@ -65,7 +66,7 @@ TAKEN: Final[Mapping[str, frozenset[str]]] = {
     EMBEDDINGS: _POOLED - {"task"},
     "/pooling": _POOLED | {"data"},
     "/classify": _POOLED - _VECTORS - {"task"},
-    **dict.fromkeys(("/score", "/v1/score", "/rerank", "/v1/rerank", "/v2/rerank"), _SCORED),
+    **dict.fromkeys(("/score", "/v1/score", *_RERANK), _SCORED),
     TOKENIZE: _MODEL | _TEMPLATE - {"documents"} | {"prompt", "add_special_tokens", "return_token_strs"},
     DETOKENIZE: _MODEL | {"tokens"},
     **dialects.TAKEN,
@@ -73,7 +74,8 @@ TAKEN: Final[Mapping[str, frozenset[str]]] = {
 """Path → parameters that have an effect, or that only name a request. Other paths are not looked at."""
 
 HINTS: Final = _names(
-    """metadata safety_identifier prompt_cache_key prompt_cache_retention prompt_cache_options prediction"""
+    """metadata safety_identifier prompt_cache_key prompt_cache_retention prompt_cache_options prediction
+    client_metadata"""
 )
 """Of OpenAI's API: they ask for no other answer, so they are taken wherever they come."""
 
@@ -105,6 +107,8 @@ ONLY: Final[Mapping[str, tuple[Any, ...]]] = {
     "early_stopping": (False,),
 }
 """Parameters of OpenAI's or the engine's that this server does not do, with the values that ask for nothing."""
+_RERANKED: Final = {**ONLY, "return_documents": (True,)}
+"""Cohere's and Jina's clients ask for what is given anyway."""
 
 UNLESS: Final[Mapping[str, tuple[tuple[Any, ...], str]]] = {
     "priority": ((0,), "--scheduling-policy=priority in spec.engine.args"),
@@ -152,4 +156,4 @@ def hints(path: str) -> frozenset[str]:
 
 def only(path: str) -> Mapping[str, tuple[Any, ...]]:
     """What a route takes only with values that ask for nothing."""
-    return dialects.ONLY.get(path, ONLY)
+    return _RERANKED if path in _RERANK else dialects.ONLY.get(path, ONLY)

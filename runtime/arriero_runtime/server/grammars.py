@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from arriero_runtime.server import tool_forms
+
 MAX_BYTES: Final = 64 * 1024
 """Of a schema, a grammar, an expression or all choices, as JSON."""
 MAX_PROPERTIES: Final = 500
@@ -47,12 +49,11 @@ def _constraints(request: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     outputs = request.get("structured_outputs")
     if isinstance(outputs, dict):
         yield from (("structured_outputs", _read(value)) for value in outputs.values() if value is not None)
-    tools = request.get("tools")
-    for tool in tools if isinstance(tools, list) else ():
+    for where, tool in tool_forms.offered(request):
         for path in _SCHEMAS_OF_TOOLS:
             found = _at(tool, path)
             if found is not None:
-                yield "tools", found
+                yield where, found
 
 
 def _inner(value: Any) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from arriero_runtime.engine.protocol import AsgiApp, Message, Receive, Scope, Send
-from arriero_runtime.server import tool_words
+from arriero_runtime.server import tool_forms, tool_words
 from arriero_runtime.server.answers import invalid
 from arriero_runtime.server.pieces import ControlTokens, Piece, pieces
 from arriero_runtime.server.routes import CHAT, COUNT_TOKENS, MESSAGES, PLAIN, RESPONSES, TOKENIZE
@@ -75,10 +75,8 @@ class Plain:
                 changed |= self._tokens.take_out([one for item in said for one in _item(item)])
         if "documents" in request:
             changed |= self._tokens.take_out(list(pieces(request, "documents", said=True)))
-        messages = request.get("messages")
-        for holder in [request, *(messages if isinstance(messages, list) else ())]:
-            if isinstance(holder, dict) and isinstance(holder.get("tools"), list):
-                changed |= self._tokens.take_out(list(tool_words.described(holder, "tools", self._tokens.within)))
+        for holder, key in tool_forms.places(request):
+            changed |= self._tokens.take_out(list(tool_words.described(holder, key, self._tokens.within)))
         return changed
 
 

@@ -28,6 +28,10 @@ from arriero_runtime.failing import CORRECT_URI, StartError, start_error
 _QUERY: Final = re.compile(r"\?[^\s'\"]*")
 _CREDENTIALS: Final = re.compile(r"//[^/\s@]*@|hf_[A-Za-z0-9]{8,}|(Bearer|Basic) \S+")
 _PROXY_REFUSES: Final = 407
+_NUMBER: Final = re.compile("[0-9]+")
+_DIGITS: Final = 9
+_LONGEST_SECONDS: Final = 366 * 24 * 3600
+"""More is told as this much: nobody waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +126,15 @@ def _broke_off(error: BaseException, where: Where) -> StartError:
 
 
 def _wait(headers: Mapping[str, str]) -> int | None:
-    """Seconds that the answer asks to wait: a number or a date."""
+    """Seconds that the answer asks to wait: a number or a date; None for what is neither. Whoever writes the header may
+    write anything."""
     said = headers.get("Retry-After", "").strip()
-    if said.isdigit():
-        return int(said)
+    if _NUMBER.fullmatch(said):
+        digits = said.lstrip("0")
+        return min(int(digits or "0"), _LONGEST_SECONDS) if len(digits) <= _DIGITS else _LONGEST_SECONDS
     try:
         at = parsedate_to_datetime(said)
-    except ValueError:
+        seconds = round((at - datetime.now(UTC)).total_seconds()) if at.tzinfo else None
+    except (ValueError, OverflowError):
         return None
-    return max(0, round((at - datetime.now(UTC)).total_seconds())) if at.tzinfo else None
+    return None if seconds is None else min(max(0, seconds), _LONGEST_SECONDS)

@@ -83,4 +83,5 @@ def asked_seconds(failure: Failure, longest: float) -> float:
     """How long the source of a failure asks to wait before it is asked again, as far as that is bearable; 0 where it
     asks for nothing."""
     asked = failure.details.get("retryAfterSeconds", 0)
-    return min(float(asked), longest) if isinstance(asked, int) and asked > 0 else 0.0
+    # Bounded first: there are numbers that are too large for a float.
+    return float(min(asked, longest)) if isinstance(asked, int) and asked > 0 else 0.0

@@ -4,10 +4,12 @@ import asyncio
 from pathlib import Path
 
 from arriero_api.contract import Phase
+from arriero_runtime.failing import start_error
 from arriero_runtime.server.counts import CATALOGUE, Counts
 from arriero_runtime.sources.meter import FETCHED, Meter
 from arriero_runtime.supervisor import metrics as supervisor
-from tests.runtime.server.harness import options_for, running
+from tests.runtime.alone.harness import alone
+from tests.runtime.server.harness import Running, options_for, running
 from tests.support.eventually import eventually_async
 
 DOC = Path(__file__).parents[3] / "docs" / "metrics.md"
@@ -16,6 +18,10 @@ DOC = Path(__file__).parents[3] / "docs" / "metrics.md"
 def series(counts: Counts) -> dict[str, float]:
     lines = (line for line in counts.text().splitlines() if not line.startswith("#"))
     return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
+
+
+def engine_starts(server: Running) -> float:
+    return series(server.serving.dispatcher.counts)["arriero_runtime_engine_starts_total"]
 
 
 async def test_requests_are_counted_by_route_method_and_status(tmp_path: Path) -> None:
@@ -70,11 +76,32 @@ def test_the_time_in_each_phase_adds_up() -> None:
     assert found['arriero_runtime_phase_seconds_total{phase="Ready"}'] == 6
 
 
-def test_each_engine_that_is_loaded_is_counted() -> None:
-    counts = Counts()
-    for phase in (Phase.RESOLVING, Phase.LOADING, Phase.LOADING, Phase.READY, Phase.EMPTY, Phase.LOADING):
-        counts.enter(phase)
-    assert series(counts)["arriero_runtime_engine_starts_total"] == 2
+async def test_each_engine_that_is_loaded_is_counted(tmp_path: Path) -> None:
+    async with alone(tmp_path) as lonely:
+        for number in (1, 2):
+            assert (await lonely.register("chat")).status_code == 200
+            assert engine_starts(lonely.server) == number
+            assert (await lonely.unregister("chat")).status_code == 200
+
+
+async def test_an_engine_counts_from_its_own_beginning_and_not_while_its_arguments_are_checked(tmp_path: Path) -> None:
+    async with running(options_for(tmp_path), ready=False) as server:
+        server.loader.checked.clear()
+        await server.reach(Phase.LOADING)
+        assert engine_starts(server) == 0
+        server.loader.checked.set()
+        await eventually_async(lambda: server.loader.loads == 1)
+        assert engine_starts(server) == 1
+
+
+async def test_an_engine_whose_arguments_are_refused_was_never_begun(tmp_path: Path) -> None:
+    async with running(options_for(tmp_path), ready=False) as server:
+        server.loader.checked.clear()
+        await server.reach(Phase.LOADING)
+        server.loader.refuse = start_error("InvalidArguments", "--frobnicate is unknown", Phase.LOADING)
+        server.loader.checked.set()
+        await server.exit_code()
+        assert engine_starts(server) == 0
 
 
 async def test_the_time_of_a_drain_is_counted(tmp_path: Path) -> None:

@@ -107,6 +107,10 @@ async def test_it_says_which_routes_need_a_key(tmp_path: Path, keys: bool) -> No
         server.client.headers["authorization"] = "Bearer k"
         found = await document(server.client)
     assert ("security" in found) == ("securitySchemes" in found["components"]) == keys
+    ways = found["components"].get("securitySchemes", {})
+    assert found.get("security", []) == [{name: []} for name in ways]
+    told = {one["name"] if one["type"] == "apiKey" else one["scheme"] for one in ways.values()}
+    assert told == ({"bearer", "x-api-key"} if keys else set())
     free = {path for path, methods in found["paths"].items() for one in methods.values() if one.get("security") == []}
     assert free == ({"/health", "/v1/health", "/metrics"} if keys else set())
 

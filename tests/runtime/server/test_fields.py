@@ -63,6 +63,12 @@ def test_a_parameter_that_works_only_with_another_names_it() -> None:
 def test_hints_of_openai_clients_are_taken() -> None:
     for name in ("metadata", "safety_identifier", "prompt_cache_key", "user"):
         assert fault(CHAT, **{name: "x"}) is None
+    assert fault("/v1/responses", client_metadata={"session_id": "s1"}) is None
+
+
+def clear(keep: Any) -> dict[str, Any]:
+    """As Anthropic's clients ask for the reasoning of so many turns to stay in the prompt."""
+    return {"edits": [{"type": "clear_thinking_20251015", "keep": keep}]}
 
 
 MESSAGES, COUNT, EMBED = "/v1/messages", "/v1/messages/count_tokens", "/v2/embed"
@@ -75,10 +81,23 @@ MESSAGES, COUNT, EMBED = "/v1/messages", "/v1/messages/count_tokens", "/v2/embed
         (MESSAGES, "speed", "standard", "fast"),
         (MESSAGES, "container", None, "c1"),
         (MESSAGES, "context_management", {"edits": []}, {"edits": [{"type": "clear_thinking_20251015"}]}),
+        (MESSAGES, "context_management", clear("all"), clear({"type": "thinking_turns", "value": 1})),
+        (COUNT, "context_management", clear({"type": "all"}), {"edits": [{"type": "clear_tool_uses_20250919"}]}),
+        (
+            MESSAGES,
+            "context_management",
+            {"edits": None},
+            {"edits": [*clear("all")["edits"], {"type": "compact_20260112"}]},
+        ),
+        (MESSAGES, "diagnostics", {}, {"previous_message_id": "msg_1"}),
+        (MESSAGES, "diagnostics", {"previous_message_id": None}, {"previous_message_id": ""}),
         (COUNT, "mcp_servers", [], [{"type": "url", "url": "https://tools.test", "name": "a"}]),
         (MESSAGES, "mm_payload", "tensors", "none"),
         (MESSAGES, "vllm_xargs", {}, {"a": 1}),
         (EMBED, "priority", 0, 3),
+        ("/rerank", "return_documents", True, False),
+        ("/v1/rerank", "return_documents", True, False),
+        ("/v2/rerank", "return_documents", True, False),
         ("/v1/responses", "background", False, True),
         ("/v1/responses", "conversation", None, "c1"),
         ("/v1/responses", "prompt", None, {"id": "p1"}),

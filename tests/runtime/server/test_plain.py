@@ -3,6 +3,7 @@
 import json
 import re
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -127,6 +128,30 @@ def test_what_describes_a_tool_holds_no_control_token_and_the_rest_stays(tool: d
         told = json.dumps(cleaned(request), ensure_ascii=False)
         assert "</s>" not in told
         assert json.loads(told.replace("\u2060", "")) == request
+
+
+def addition(tool: dict[str, Any]) -> dict[str, Any]:
+    """As Anthropic's API has one that comes in the middle of a conversation."""
+    change = {"type": "tool_definition", "definition": tool}
+    return {"messages": [{"role": "system", "content": [{"type": "tool_addition", "tool": change}]}]}
+
+
+def namespace(tool: dict[str, Any]) -> dict[str, Any]:
+    """As the Responses API has one inside of another."""
+    return {"tools": [{"type": "namespace", "name": "n", "description": "a</s>b", "tools": [tool]}]}
+
+
+@pytest.mark.parametrize("request_", [addition(TOOLS[2]), namespace(TOOLS[1])])
+def test_a_tool_inside_of_another_or_of_a_message_is_looked_at_too(request_: dict[str, Any]) -> None:
+    told = json.dumps(cleaned(request_), ensure_ascii=False)
+    assert "</s>" not in told
+    assert json.loads(told.replace("\u2060", "")) == request_
+
+
+@pytest.mark.parametrize("form", [addition, namespace])
+def test_a_token_in_the_name_of_such_a_tool_is_told(form: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    with pytest.raises(TokenInPlace, match="hold a control token"):
+        cleaned(form({"name": "f</s>"}))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,11 @@ from arriero_runtime.server.routes import COUNT_TOKENS, MESSAGES, RESPONSES
 from arriero_runtime.server.within import fault
 
 FUNCTION = {"type": "function", "name": "f", "parameters": {"type": "object"}}
+GRAMMAR = {
+    "type": "custom",
+    "name": "apply_patch",
+    "format": {"type": "grammar", "syntax": "lark", "definition": "start: /.+/"},
+}
 TOOL = {"name": "f", "input_schema": {"type": "object"}}
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "eA=="}}
 
@@ -34,6 +39,7 @@ def test_an_engine_with_servers_of_tools_runs_those_that_it_knows() -> None:
     ("request_", "name"),
     [
         ({"tools": [{"type": "namespace", "name": "n", "tools": [{"type": "custom", "name": "c"}]}]}, "tools"),
+        ({"tools": [FUNCTION, GRAMMAR]}, "tools"),
         ({"tools": [FUNCTION], "tool_choice": {"type": "file_search"}}, "tool_choice"),
         ({"tools": [FUNCTION], "tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": []}}, "tool_choice"),
         ({"include": ["web_search_call.action.sources"]}, "include"),
@@ -60,6 +66,7 @@ def test_what_the_engine_passes_over_in_a_response_is_refused_by_name(request_: 
         {"input": "x", "tools": None, "include": None, "reasoning": None, "text": None, "top_logprobs": 0},
         {"tools": [FUNCTION, {"type": "custom", "name": "c"}], "tool_choice": {"type": "function", "name": "f"}},
         {"tools": [{"type": "namespace", "name": "n", "tools": [FUNCTION]}], "tool_choice": "required"},
+        {"tools": [{"type": "custom", "name": "c", "format": {"type": "text"}}], "tool_choice": "auto"},
         {"include": ["reasoning.encrypted_content"], "reasoning": {"effort": "medium", "summary": "auto"}},
         {"include": ["message.output_text.logprobs"], "top_logprobs": 2},
         {"text": {"format": {"type": "text"}, "verbosity": "medium"}},
@@ -80,6 +87,11 @@ def result(*blocks: dict[str, Any]) -> dict[str, Any]:
     return said({"type": "tool_result", "tool_use_id": "t", "content": list(blocks)})
 
 
+def added(tool: dict[str, Any]) -> dict[str, Any]:
+    change = {"type": "tool_definition", "definition": tool}
+    return said({"type": "tool_addition", "tool": change}, role="system")
+
+
 @pytest.mark.parametrize("path", [MESSAGES, COUNT_TOKENS])
 @pytest.mark.parametrize(
     ("request_", "name", "words"),
@@ -88,10 +100,17 @@ def result(*blocks: dict[str, Any]) -> dict[str, Any]:
         ({"tools": [TOOL | {"input_examples": [{"a": 1}]}]}, "tools", "input_examples"),
         ({"tools": [TOOL | {"allowed_callers": ["code_execution_20250825"]}]}, "tools", "allowed_callers"),
         ({"output_config": {"task_budget": {"type": "tokens", "total": 1}}}, "output_config", "task_budget"),
-        ({"thinking": {"type": "adaptive", "display": "omitted"}}, "thinking", "display"),
+        ({"thinking": {"type": "adaptive", "display": "updates"}}, "thinking", "display"),
+        (
+            {"thinking": {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}},
+            "thinking",
+            "block_binding",
+        ),
         ({"thinking": {"type": "adaptive", "budget_tokens": 2048}}, "thinking", "budget_tokens"),
         ({"system": [{"type": "text", "text": "a"}, IMAGE]}, "system", "image"),
         (said(IMAGE, role="system"), "messages", "image"),
+        (added({"type": "web_search_20250305", "name": "web_search"}), "messages", "web_search_20250305"),
+        (added(TOOL | {"input_examples": [{"a": 1}]}), "messages", "input_examples"),
         (result({"type": "document", "source": {}}), "messages", "document"),
         (result({"type": "image", "source": {"type": "file", "file_id": "f"}}), "messages", "file"),
         (said({"type": "image", "source": {"type": "file", "file_id": "f"}}), "messages", "file"),
@@ -115,11 +134,15 @@ def test_what_the_engine_passes_over_in_messages_is_refused_by_name(
         {"tools": [TOOL | {"eager_input_streaming": True, "allowed_callers": ["direct"], "defer_loading": True}]},
         {"tools": [TOOL], "tool_choice": {"type": "auto", "disable_parallel_tool_use": True}},
         {"thinking": {"type": "enabled", "budget_tokens": 2048, "display": "summarized"}},
+        {"thinking": {"type": "adaptive", "display": "omitted", "block_binding": {}}},
+        {"thinking": {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": None}}},
         {"thinking": {"type": "disabled"}, "output_config": {"effort": "low", "format": None}},
         {"system": [{"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}}]},
         said(IMAGE, {"type": "text", "text": "a", "citations": []}),
         result({"type": "text", "text": "a"}, IMAGE),
+        said({"type": "tool_result", "tool_use_id": "t", "is_error": True, "content": "a"}),
         said({"type": "text", "text": "a"}, {"type": "tool_removal", "tool": {}}, role="system"),
+        added(TOOL | {"strict": True}),
         {"tools": 5, "system": 5, "messages": [1, None], "output_config": [], "thinking": "x"},
     ],
     ids=str,

@@ -94,7 +94,12 @@ def test_a_source_that_asks_for_too_long_is_asked_again_after_the_longest_wait(s
 
 @pytest.mark.parametrize(
     ("details", "seconds"),
-    [({}, 0), ({"retryAfterSeconds": 16}, 16), ({"retryAfterSeconds": 10**9}, 900)]
+    [
+        ({}, 0),
+        ({"retryAfterSeconds": 16}, 16),
+        ({"retryAfterSeconds": 10**9}, 900),
+        ({"retryAfterSeconds": 10**310}, 900),
+    ]
     + [({"retryAfterSeconds": odd}, 0) for odd in (0, -5, "soon")],
 )
 def test_a_wait_that_is_asked_for_is_kept_up_to_a_bound(details: dict[str, str | int], seconds: float) -> None:
