@@ -120,7 +120,7 @@ def test_the_curl_of_the_readme_is_answered(smollm2: Start) -> None:
     done = run(
         ["curl", "--silent", "--fail-with-body", "--connect-to", f"::{address}:8080", *ours],
         stdout=PIPE,
-        timeout=60,
+        timeout=300,
         check=True,
     )
     answer = json.loads(done.stdout)

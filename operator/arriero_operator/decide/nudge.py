@@ -4,6 +4,7 @@ import hashlib
 from typing import Final
 
 from arriero_api import labels
+from arriero_api.numbers import whole
 from arriero_operator.decide.turnover import Turnover
 from arriero_operator.diagnose import scheduling
 
@@ -22,11 +23,12 @@ def nudged(t: Turnover) -> tuple[str, float | None]:
         return before, None
     pods = hashlib.sha256(" ".join(sorted(pod.uid for pod in t.live)).encode()).hexdigest()[:8]
     known, number, at = [*before.split("."), "", "", ""][:3]
-    if known != pods or not number.isdigit() or not at.isdigit():
+    tries, since = whole(number), whole(at)
+    if known != pods or tries is None or since is None:
         return f"{pods}.1.{int(t.moment.timestamp())}", 1.0
-    due = int(at) + int(number) - t.moment.timestamp()
-    if int(number) >= _NUDGES:
+    due = since + tries - t.moment.timestamp()
+    if tries >= _NUDGES:
         return before, None
     if due > 0:
         return before, due
-    return f"{pods}.{int(number) + 1}.{int(t.moment.timestamp())}", float(number) + 1.0
+    return f"{pods}.{tries + 1}.{int(t.moment.timestamp())}", float(number) + 1.0

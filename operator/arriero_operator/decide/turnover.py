@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from arriero_api import labels
+from arriero_api.numbers import whole
 from arriero_api.types import Rollout
 from arriero_operator.diagnose import scheduling
 from arriero_operator.pods import facts
@@ -137,6 +138,7 @@ class Turnover:
 def kept(t: Turnover) -> Choice | None:
     """What was decided before for this rollout; None where nothing was."""
     revision, missing, placed = [*t.annotations.get(labels.REPLACING, "").split("."), "", ""][:3]
-    if revision != t.applied or not missing.isdigit() or not placed.isdigit():
+    fewer, had = whole(missing), whole(placed)
+    if revision != t.applied or fewer is None or had is None:
         return None
-    return Choice(int(missing), int(placed))
+    return Choice(fewer, had)

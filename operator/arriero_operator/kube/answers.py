@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 
+from arriero_api.numbers import whole
 from arriero_operator.kube.errors import (
     AlreadyExists,
     Conflict,
@@ -49,7 +50,7 @@ def error_of(code: int, body: bytes, patience: float = 0.0) -> KubeError:
 def retry_after(headers: Mapping[str, str]) -> float:
     """What the server asks for in seconds; 0 when it asks for nothing."""
     value = headers.get("Retry-After", "")
-    return float(value) if value.isdigit() else 0.0
+    return float(whole(value) or 0)
 
 
 def _causes(status: Object) -> list[Object]:

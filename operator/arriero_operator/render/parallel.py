@@ -1,12 +1,13 @@
 """Over how many accelerators a model is spread."""
 
 from arriero_api.accelerators import ACCELERATORS
+from arriero_api.numbers import whole
 from arriero_operator.render.inputs import Inputs
 
 
 def whole_accelerators(inputs: Inputs) -> int:
     """Of one pod."""
-    return sum(int(amount) for name, amount in inputs.limits.items() if name in ACCELERATORS and amount.isdigit())
+    return sum(whole(amount) or 0 for name, amount in inputs.limits.items() if name in ACCELERATORS)
 
 
 def tensor_parallel_size(inputs: Inputs) -> int:

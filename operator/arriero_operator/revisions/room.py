@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from arriero_api.contract import Registration
+from arriero_api.numbers import whole
 from arriero_operator.render import arguments, credentials
 
 
@@ -26,5 +27,5 @@ def room_of(record: Mapping[str, Any] | None) -> Room:
     containers = (body.get("spec") or {}).get("containers") or ()
     flags = (str(arg) for one in containers for arg in one.get("args") or ())
     found = (flag.removeprefix(arguments.LOADED_FLAG) for flag in flags if flag.startswith(arguments.LOADED_FLAG))
-    most = max((int(amount) for amount in found if amount.isdigit()), default=0)
+    most = max((whole(amount) or 0 for amount in found), default=0)
     return Room(most, credentials.mounted(body))

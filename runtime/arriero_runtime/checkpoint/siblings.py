@@ -8,6 +8,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from arriero_api.numbers import whole
+
 Tree = dict[str, set[str]]
 """Path of a module → the names right below it."""
 
@@ -103,7 +105,7 @@ def _pairs(tree: Tree) -> Iterable[str]:
 
 def _gaps(tree: Tree, known: Mapping[str, int]) -> Iterable[str]:
     for path, below in tree.items():
-        indices = {int(one) for one in below if one.isdigit()}
+        indices = {index for one in below if (index := whole(one)) is not None}
         if path.rpartition(".")[2] not in _LISTS or not indices or not any(_is_deep(tree, path, i) for i in indices):
             continue
         wanted = set(range(max(max(indices) + 1, known.get(path, 0))))
@@ -156,7 +158,8 @@ def _is_extra(path: str, known: Mapping[str, int]) -> bool:
 
 def _number(rest: str) -> int:
     first = rest.partition(".")[0]
-    return int(first) if first.isdigit() else -1
+    index = whole(first)
+    return -1 if index is None else index
 
 
 def _ends(tree: Tree, config: Mapping[str, Any], head: bool) -> Iterable[str]:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from arriero_api.contract import Failure, Phase
+from arriero_api.numbers import whole
 from arriero_api.scrub import scrubbed
 from arriero_runtime import wording
 from arriero_runtime.diagnosis.causes import ENGINE, EVERYWHERE, Cause, Causes
@@ -100,6 +101,7 @@ def _known(kind: Kind, matched: re.Match[str]) -> Failure:
     for source, key in kind.details.items():
         name, fixed, value = source.partition("=")
         text = value if fixed else groups[name]
-        details[key] = int(text) if text.isdigit() else text
+        number = whole(text)
+        details[key] = text if number is None else number
     found = make_failure(kind.reason, kind.message.format_map(groups), **details)
     return replace(found, remedy=wording.fit(kind.remedy)) if kind.remedy else found

@@ -11,6 +11,7 @@ from typing import Final
 from httpx2 import Client
 from huggingface_hub.utils import hf_raise_for_status  # type: ignore[attr-defined]
 
+from arriero_api.numbers import whole
 from arriero_runtime.sources.digests import Digest
 
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
@@ -35,7 +36,7 @@ def head(client: Client, url: str) -> Head:
     told: Mapping[str, str] = response.headers
     size = told.get("X-Linked-Size") or told.get("Content-Length", "")
     mark = told.get("X-Linked-Etag") or told.get("ETag", "")
-    return Head(int(size) if size.isdigit() else None, _digest(mark.removeprefix("W/").strip('"')))
+    return Head(whole(size), _digest(mark.removeprefix("W/").strip('"')))
 
 
 def _digest(mark: str) -> Digest | None:

@@ -15,6 +15,7 @@ from urllib.parse import quote
 from httpx2 import Client, HTTPStatusError, codes
 
 from arriero_api.contract import Phase
+from arriero_api.numbers import whole
 from arriero_api.uris import ModelUri
 from arriero_runtime.failing import CORRECT_URI, StartError, start_error
 from arriero_runtime.sources import archives, code, connection, digests, http_errors
@@ -74,7 +75,7 @@ class WebSource:
             return None
         response.raise_for_status()
         size = response.headers.get("Content-Length", "")
-        if not size.isdigit():
+        if whole(size) is None:
             words = f"{self.shown} does not tell the length of {path} of {self.uri}."
             raise start_error("DownloadFailed", words, Phase.RESOLVING)
         mark = response.headers.get("ETag") or response.headers.get("Last-Modified") or ""
