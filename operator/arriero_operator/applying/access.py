@@ -52,7 +52,7 @@ class Access:
         observed, rules = now.observed, self._settings.network_policies
         stored = self._cache.get(POLICIES, now.key[0], observed.stem)
         if rules.enabled:
-            profile = self._settings.profiles.get(observed.spec.profile or self._settings.default_profile)
+            profile = self._settings.profile(observed.spec.profile)
             env = (profile.engine.env or ()) if profile is not None else ()
             intent = network_policy(observed.owner, observed.spec, rules, self._settings.hub_endpoint, env)
             if now.plan.held and stored is not None:

@@ -49,3 +49,7 @@ class Settings:
     reads: Reads = field(default_factory=Reads)
     changes: Changes = field(default_factory=Changes)
     network_policies: NetworkRules = field(default_factory=NetworkRules)
+
+    def profile(self, name: str | None) -> Profile | None:
+        """The one that a spec asks for by name, or the default one; None where the chart has no such."""
+        return self.profiles.get(name or self.default_profile)

@@ -40,7 +40,7 @@ class Asked:
 
 def asked(spec: Spec, settings: Settings) -> Asked:
     """`spec` over the profile that it asks for, or the chart's default."""
-    profile = settings.profiles.get(spec.profile or settings.default_profile)
+    profile = settings.profile(spec.profile)
     if (wrong := _misshapen(spec, profile)) is not None:
         return Asked(spec, settings, profile, None, wrong)
     inputs = None if profile is None else pod_inputs(spec, profile, settings.hub_endpoint)

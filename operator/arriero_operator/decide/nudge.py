@@ -31,4 +31,4 @@ def nudged(t: Turnover) -> tuple[str, float | None]:
         return before, None
     if due > 0:
         return before, due
-    return f"{pods}.{tries + 1}.{int(t.moment.timestamp())}", float(number) + 1.0
+    return f"{pods}.{tries + 1}.{int(t.moment.timestamp())}", float(tries) + 1.0

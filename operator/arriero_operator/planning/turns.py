@@ -95,11 +95,10 @@ class Turns:
 
     def _is_of(self, aim: str, model: Object) -> bool:
         """Whether that is what the model would be moved to now."""
-        name = model["spec"].get("profile") or self._settings.default_profile
-        profile = self._settings.profiles.get(name)
+        profile = self._settings.profile(model["spec"].get("profile"))
         if profile is None:
             return False
-        return aim == self._marks[name] or (aim == profile.image and not model["spec"].get("image"))
+        return aim == self._marks[profile.name] or (aim == profile.image and not model["spec"].get("image"))
 
     def _fit(self, key: Key, model: Object) -> bool:
         """Only a model that is well can tell whether its aim is good, or one that an earlier one has failed."""

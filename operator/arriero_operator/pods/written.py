@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from arriero_api import pod
+from arriero_api.numbers import whole
 from arriero_api.types import Spec
 
 _PATH: Final = re.compile(r"(?:Go struct field \w+\.)?\bspec\.template((?:\.\w+|\[[^\]\s]*\])+)")
 _ABOVE: Final = re.compile(r"(\.requests)(: Invalid value: \S+ must be (?:less than or )?equal to (\S+) limit)")
-_NUMBER: Final = re.compile(r"[0-9]{1,6}")
 _STEP: Final = re.compile(r"\.?(\w+)|\[([^\]]*)\]")
 _FIELDS: Final = {"image": "image", "resources": "resources", "args": "engine.args"}
 """Field of the runtime's container → field of the spec."""
@@ -150,7 +150,8 @@ def _follow(value: Any, steps: Steps) -> Any:
 
 def _index(inside: str) -> str | int:
     """A number; a key of a map with its brackets."""
-    return int(inside) if _NUMBER.fullmatch(inside) else f"[{inside}]"
+    number = whole(inside)
+    return f"[{inside}]" if number is None else number
 
 
 def _joined(head: str, steps: Steps) -> str:

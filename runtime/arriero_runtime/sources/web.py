@@ -74,12 +74,12 @@ class WebSource:
         if response.status_code in _ABSENT or page:
             return None
         response.raise_for_status()
-        size = response.headers.get("Content-Length", "")
-        if whole(size) is None:
+        size = whole(response.headers.get("Content-Length", ""))
+        if size is None:
             words = f"{self.shown} does not tell the length of {path} of {self.uri}."
             raise start_error("DownloadFailed", words, Phase.RESOLVING)
         mark = response.headers.get("ETag") or response.headers.get("Last-Modified") or ""
-        return Head(int(size), mark)
+        return Head(size, mark)
 
     def allow(self, client: Client, path: str) -> None:
         """Raises the client's error for a file that the server refuses: where nothing is found, that may be why."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from arriero_api.contract import Failure
 from arriero_runtime.failing import StartError
 from arriero_runtime.sources import obtain
 from arriero_runtime.sources.inside import fault, stays_inside
@@ -48,6 +49,14 @@ def hostile_hub(commit: str, *listed: str) -> Iterator[str]:
         thread.join()
 
 
+async def refused(folder: Path) -> Failure:
+    """Why a model of the hub is not fetched."""
+    with pytest.raises(StartError) as caught:
+        found = await obtain.resolve(obtain.Wanted("hf://a/b", "", "", folder / "cache"))
+        await found.fetch(lambda *_: None)
+    return caught.value.failure
+
+
 def written(folder: Path) -> list[str]:
     return [path.name for path in folder.rglob("*") if path.is_file()]
 
@@ -67,10 +76,7 @@ async def test_a_hub_that_names_a_file_or_a_commit_elsewhere_is_refused(
 ) -> None:
     with hostile_hub(commit.format(folder=tmp_path), listed.format(folder=tmp_path)) as address:
         monkeypatch.setenv("HF_ENDPOINT", address)
-        with pytest.raises(StartError) as caught:
-            found = await obtain.resolve(obtain.Wanted("hf://a/b", "", "", tmp_path / "cache"))
-            await found.fetch(lambda *_: None)
-    failure = caught.value.failure
+        failure = await refused(tmp_path)
     assert failure.reason == "ModelIncomplete"
     assert "outside of its folder" in failure.message
     assert not written(tmp_path)
@@ -93,10 +99,7 @@ async def test_a_hub_that_names_what_no_disk_can_hold_is_blamed_with_the_file_an
 ) -> None:
     with hostile_hub(COMMIT, listed) as address:
         monkeypatch.setenv("HF_ENDPOINT", address)
-        with pytest.raises(StartError) as caught:
-            found = await obtain.resolve(obtain.Wanted("hf://a/b", "", "", tmp_path / "cache"))
-            await found.fetch(lambda *_: None)
-    failure = caught.value.failure
+        failure = await refused(tmp_path)
     assert failure.reason == "ModelIncomplete"
     assert failure.message.startswith(f"{address} lists for a/b at revision main {words}")
     assert len(failure.message) < 500
